@@ -8,9 +8,16 @@ name.
 """
 
 import sys
-from dataclasses import replace
 
-from bailiwick.operators.kit import Again, Answer, Kit, OperatorSettings, Settled, run_operator
+from bailiwick.operators.kit import (
+    TERM_S,
+    Again,
+    Answer,
+    Kit,
+    OperatorSettings,
+    Settled,
+    run_operator,
+)
 from bailiwick.vocab.apps import MemberPhase
 from bailiwick.wire.instances import Instance
 
@@ -36,7 +43,6 @@ def reconcile(instance: Instance, kit: Kit) -> Answer:
 
 
 if __name__ == "__main__":
-    settings = OperatorSettings.from_environ(sys.argv[1])
-    if "--alone" in sys.argv:  # one replica only: nobody to agree with
-        settings = replace(settings, term_s=0)
+    alone = "--alone" in sys.argv  # one replica only: nobody to agree with
+    settings = OperatorSettings.from_environ(sys.argv[1], term_s=0 if alone else TERM_S)
     run_operator(reconcile, settings)

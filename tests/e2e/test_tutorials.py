@@ -14,7 +14,7 @@ from bailiwick.executors.port import JobSpec, Running
 from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_reader, read_steps
 
 FOLDER = ROOT / "docs" / "tutorials"
-TUTORIALS = ("operator", "researcher", "auditor")
+TUTORIALS = ("operator", "researcher", "auditor", "first-app")
 
 
 @pytest.fixture

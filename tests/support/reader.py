@@ -31,7 +31,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -176,8 +176,15 @@ class Reader:
         """End every server, whatever becomes of another, and then every job that still runs."""
         with ExitStack() as stack:
             stack.callback(self._end_jobs)
+            stack.callback(self._end_noted)
             for terminal in [*self.servers]:
                 stack.callback(self.interrupt, terminal)
+
+    def _end_noted(self) -> None:
+        """What a page starts beside the terminal has its number in a file."""
+        for path in self.folder.glob("*.pid"):
+            with suppress(ProcessLookupError, ValueError):
+                os.kill(int(path.read_text()), signal.SIGKILL)
 
     def _end_jobs(self) -> None:
         """Jobs outlive their server. A page that was followed to its end has none left."""

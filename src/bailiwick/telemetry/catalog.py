@@ -81,7 +81,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "role": frozenset(("starting", "following", "leading")),
     "against": frozenset(("timer", "store", "follower", "journal")),
     "status": frozenset(
-        ("400", "401", "403", "404", "405", "409", "412", "413", "422", "429", "500", "503")
+        ("400", "401", "403", "404", "405", "409", "412", "413", "422", "428", "429", "500", "503")
     ),
     "untrusted_reason": frozenset(UntrustedReason),
     "status_class": frozenset(("1xx", "2xx", "3xx", "4xx", "5xx")),

@@ -30,6 +30,7 @@ EXIT_CODES: Final[dict[ErrorCode | EdgeCode, ExitCode]] = {
     EdgeCode.FORBIDDEN: _X.DENIED,
     EdgeCode.METHOD_NOT_ALLOWED: _X.FAULT,
     EdgeCode.TOO_LARGE: _X.USAGE,
+    EdgeCode.PRECONDITION_REQUIRED: _X.USAGE,
     EdgeCode.RATE_LIMITED: _X.DENIED,
     EdgeCode.REFUSED: _X.DENIED,
     _E.INVALID_VALUE: _X.USAGE,

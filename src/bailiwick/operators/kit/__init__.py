@@ -2,10 +2,11 @@
 
 from bailiwick.operators.kit.answers import Again, Answer, Settled
 from bailiwick.operators.kit.instance_kit import Kit, Outdated
-from bailiwick.operators.kit.running import OperatorSettings, run_operator
+from bailiwick.operators.kit.running import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.tasks import OperatorTask
 
 __all__ = [
+    "TERM_S",
     "Again",
     "Answer",
     "Kit",

@@ -46,6 +46,7 @@ Reconcile: TypeAlias = Callable[[Instance, Kit], Answer]
 
 SPREAD_S: Final = 60.0
 """Over how long those are looked at of which a resync tells nothing new."""
+TERM_S: Final = 60.0
 _LOOK_S: Final = 0.5
 _RENEW_S: Final = 30.0
 _SOON_S: Final = 0.1
@@ -69,13 +70,15 @@ class OperatorSettings:
     """Of this replica."""
     workers: int = 4
     resync_s: float = 300.0
-    term_s: float = 60.0
+    term_s: float = TERM_S
     """For how long a replica that is gone may still count as leading; 0: there is only one."""
     renew_ttl_s: int | None = None
     """Renew the token by itself, each time for so long; needs ``iam.token.issue``."""
 
     @classmethod
-    def from_environ(cls, app: str, environ: Mapping[str, str] | None = None) -> OperatorSettings:
+    def from_environ(
+        cls, app: str, environ: Mapping[str, str] | None = None, *, term_s: float = TERM_S
+    ) -> OperatorSettings:
         """As the environment says: ``BAILIWICK_SERVER``, ``_TENANT``, ``_PROJECT`` and more."""
         found = os.environ if environ is None else environ
 
@@ -96,6 +99,7 @@ class OperatorSettings:
             token_file=Path(need("BAILIWICK_TOKEN_FILE")),
             ca_file=path("BAILIWICK_CA_FILE"),
             secrets=path("BAILIWICK_SECRETS"),
+            term_s=term_s,
         )
 
 
