@@ -93,6 +93,7 @@ from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
+from tests.support.instance_histories import instances
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.wide_open import wide_settings
@@ -493,6 +494,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "graphs-17": _graphs,
     "execs-77": _execs,
     "apps-26": _apps,
+    "instances-93": instances,
 }
 
 
