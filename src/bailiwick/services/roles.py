@@ -29,8 +29,6 @@ from bailiwick.runtime.replica import View
 from bailiwick.services.caller import AccessDenied, Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
 
-BROADENS = "role_broadens"
-
 
 class RoleRow(NamedTuple):
     """A role, and whose it is; none's if it comes with the product."""
@@ -121,4 +119,5 @@ async def check_hand_out(caller: Caller, scope: Scope, *, member: str, role: str
 
 def _refused(caller: Caller, lacking: Iterable[Permission], *, scope: Scope) -> AccessDenied:
     told = ", ".join(key.value for key in lacking)
-    return caller.refuse(f"that role is more than you have at {scope}: {told}", reason=BROADENS)
+    message = f"that role is more than you have at {scope}: {told}"
+    return caller.refuse(message, reason="role_broadens")

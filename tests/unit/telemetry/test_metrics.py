@@ -30,6 +30,7 @@ from bailiwick.telemetry.catalog import (
 )
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
+from bailiwick.vocab.apps import PullFault
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
 from bailiwick.wire.actions.table import ACTIONS
 
@@ -230,6 +231,7 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     said = {word for path in files for word in spoken.findall(path.read_text())}
     reasons = re.compile(r"\.refuse\([^)]*reason=\"(\w+)\"")
     said |= {word for path in files for word in reasons.findall(path.read_text())}
+    said |= {f"pull_{fault.value}" for fault in PullFault}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {*Against} == LABELS["against"]
