@@ -361,9 +361,9 @@ def _facts(seen: SeenInstance) -> InstanceFacts:
     return held.facts
 
 
-def _is_same(known: tuple[AppInstance, Iterable[AppMember]], seen: SeenInstance) -> bool:
+def _is_same(known: tuple[AppInstance, tuple[AppMember, ...]], seen: SeenInstance) -> bool:
     """Whether nothing was changed of it since; then nothing was to do then, nor is now."""
     instance, members = known
-    return instance is seen.instance and all(
-        one is other for one, other in zip(members, seen.members, strict=False)
-    )
+    if instance is not seen.instance or len(members) != len(seen.members):
+        return False
+    return all(one is other for one, other in zip(members, seen.members, strict=True))
