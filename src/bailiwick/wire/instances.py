@@ -146,7 +146,7 @@ class InstanceMember(Model):
     changed_ms: int
 
 
-class MemberChange(Model):
+class InstanceMemberChange(Model):
     """One thing to do with the members of an instance."""
 
     action: Annotated[MemberAction, Field(strict=False)]

@@ -28,6 +28,7 @@ from bailiwick.vocab.errors import (
     Stale,
     Unavailable,
     UnsupportedSchema,
+    VerificationFailed,
 )
 
 SAMPLES: list[BailiwickError] = [
@@ -40,6 +41,7 @@ SAMPLES: list[BailiwickError] = [
     NotHonoured("gpu_share", "cluster", asked=500, step=1000),
     OverlayBroadens("regions", "west", source="fleet"),
     InstanceRefused(InstanceRefusal.INSTANCES_MAX, "hello", limit=3, held=3, source="lab"),
+    VerificationFailed("sha256:ab", "no key of its source signed it"),
     Unavailable("the store", "disk full"),
     NotLeader("replica-2:7000"),
     Deposed(3, 4),

@@ -71,10 +71,10 @@ def _change(
 ) -> None:
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.instances import INSTANCE_MEMBER_CHANGE
-    from bailiwick.wire.instances import MemberChange
+    from bailiwick.wire.instances import InstanceMemberChange
 
     found = find(ask, name)
-    body = make_body(MemberChange, action=action, component_key=component, role=role)
+    body = make_body(InstanceMemberChange, action=action, component_key=component, role=role)
     path = {**place_of(ask), "instance_id": found.instance_id}
     ask.change(
         INSTANCE_MEMBER_CHANGE, path=path, body=body, told=f"{component} of {found.name} {told}"

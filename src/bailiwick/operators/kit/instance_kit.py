@@ -40,8 +40,8 @@ from bailiwick.wire.instances import (
     Instance,
     InstanceChange,
     InstanceMember,
+    InstanceMemberChange,
     InstanceReport,
-    MemberChange,
     NewOperation,
 )
 
@@ -93,7 +93,9 @@ class Kit:
         """Have one more member; the number of the operation that this is."""
         serial = max((each.member_id for each in self.members), default=0)
         generation = self.instance.generation
-        change = MemberChange(action=MemberAction.ADD, component_key=component_key, role=role)
+        change = InstanceMemberChange(
+            action=MemberAction.ADD, component_key=component_key, role=role
+        )
         return self._act(change, f"{generation}/{serial}")
 
     def drain(self, component_key: str) -> int | None:
@@ -113,9 +115,11 @@ class Kit:
             (each.member_id for each in self.members if each.component_key == component_key),
             default=0,
         )
-        return self._act(MemberChange(action=action, component_key=component_key), str(newest))
+        return self._act(
+            InstanceMemberChange(action=action, component_key=component_key), str(newest)
+        )
 
-    def _act(self, change: MemberChange, state: str) -> int | None:
+    def _act(self, change: InstanceMemberChange, state: str) -> int | None:
         self._check_leads()
         word = change.action.value
         key = self._key(word, change.component_key, state)

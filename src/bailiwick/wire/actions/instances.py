@@ -12,9 +12,9 @@ from bailiwick.wire.instances import (
     InstanceChange,
     InstanceDone,
     InstanceMember,
+    InstanceMemberChange,
     InstanceOperation,
     InstanceReport,
-    MemberChange,
     NewInstance,
     NewOperation,
     OperationDone,
@@ -58,7 +58,7 @@ INSTANCE_MEMBER_LIST_ALL = Action(
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceMember])
 INSTANCE_MEMBER_CHANGE = Action(
     "instance_member.change", "Add, drain, remove or replace a member", "POST", _ONE + "/members",
-    _P.INSTANCE_UPDATE, _W.PROJECT, MemberChange, OperationDone)
+    _P.INSTANCE_UPDATE, _W.PROJECT, InstanceMemberChange, OperationDone)
 INSTANCE_OPERATION_LIST = Action(
     "instance_operation.list", "List an instance's operations", "GET", _ONE + "/operations",
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceOperation])

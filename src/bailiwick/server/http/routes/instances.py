@@ -249,7 +249,7 @@ async def list_all_members(
 
 @answers("instance_member.change")
 async def change_member(
-    asked: Changing, place: Place, *, body: wire.MemberChange
+    asked: Changing, place: Place, *, body: wire.InstanceMemberChange
 ) -> wire.OperationDone:
     """Add, drain, remove or replace a member; under the same ``Idempotency-Key`` it happens once.
 
