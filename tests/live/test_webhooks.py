@@ -243,10 +243,13 @@ def test_one_who_mends_the_address_need_not_wait(house: HttpHouse, receiver: Rec
 
 def test_an_answer_without_an_end_is_not_read(house: HttpHouse, receiver: Receiver) -> None:
     receiver.answer = lambda message: (200, {"content-length": str(10**12)})
+    receiver.pours = True
     hook(house, receiver.url)
-    with sending(house, timeout_s=0.5):
-        happen(house)
-        receiver.wait_for(1)
+    with sending(house, timeout_s=WAIT_S):
+        first = happen(house)
+        until(receiver.hung_up.is_set, "the sender hangs up on it, long before its time is over")
+        second = happen(house)
+        assert ids(receiver.wait_for(2)) == [first, second], "it counts as told, and once"
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]"])

@@ -49,6 +49,9 @@ class Receiver:
         self.answer: Callable[[Message], Answer] = lambda message: 204
         self.hangs = threading.Event()
         """Whoever answers with 0 waits for this, and then hangs up without a word."""
+        self.pours = False
+        """Whether an answer has a body that ends only when nobody reads it any more."""
+        self.hung_up = threading.Event()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -66,6 +69,15 @@ class Receiver:
                 for name, value in {"content-length": "0", **headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
+                if receiver.pours:
+                    self._pour()
+
+            def _pour(self) -> None:
+                try:
+                    while not receiver.hangs.is_set():
+                        self.wfile.write(bytes(2**16))
+                except OSError:
+                    receiver.hung_up.set()
 
             def log_message(self, *words: object) -> None:
                 pass
@@ -104,8 +116,8 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 def is_genuine(message: Message, secret: str, *, tolerance_s: int = 300) -> bool:
     """Whether a message is signed with the secret: Standard Webhooks, read anew from its text.
 
-    "The signature is calculated over the id, timestamp and payload, joined by a full stop"; the
-    key is what follows ``whsec_``, decoded; each signature in the header has a version before it.
+    It is made over the id, the time and the body with full stops between them, under the key that
+    follows ``whsec_``, decoded; in the header each signature has its version before it.
     """
     key = base64.b64decode(secret.split("_", 1)[1], validate=True)
     assert 24 <= len(key) <= 64
