@@ -7,6 +7,10 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
+# Compiled modules are kept, whatever the shell says: a run of the tests starts hundreds of
+# processes, and compiling what a server imports costs more than everything else in its start.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := .venv/bin
 # How many workers `auto` is, says tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
