@@ -22,7 +22,7 @@ from bailiwick.vocab.apps import (
     Privilege,
     SourceTier,
 )
-from bailiwick.vocab.errors import InvalidValue, NotHonoured
+from bailiwick.vocab.errors import InvalidValue
 from tests.support.app_manifests import SERVICE_DIGEST, service
 
 INSTANCE = AppInstance(
@@ -73,11 +73,16 @@ def test_an_image_is_its_root_by_digest_and_a_blob_is_none() -> None:
     assert image_of(ArtifactRef(ArtifactKind.BLOB, SERVICE_DIGEST, "main"), source) is None
 
 
-def test_what_nobody_runs_is_refused_with_its_word() -> None:
+def test_one_that_wants_the_host_lands_where_that_is_given_and_says_nothing_else() -> None:
     roles = service().roles
     host = replace(roles["worker"], privileges=Privilege.HOST)
-    with pytest.raises(NotHonoured, match="host_privileges"):
-        draft(service(roles={**roles, "worker": host}))
+    request = draft(service(roles={**roles, "worker": host})).request.request
+    assert request.labels == labels_for(None, {"host-members": "yes"})
+    assert request.job_labels == {INSTANCE_LABEL: "7"}
+
+
+def test_what_nobody_runs_is_refused_with_its_word() -> None:
+    roles = service().roles
     idle = replace(roles["worker"], command=())
     with pytest.raises(InvalidValue):
         draft(service(roles={**roles, "worker": idle}))

@@ -17,6 +17,7 @@ from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instance_commands import ChangeMember
 from bailiwick.kernel.apps.instances import AppMember
 from bailiwick.runtime.replica import View
+from bailiwick.services.apps.hosts import require_hosts
 from bailiwick.services.apps.instances import Created, InstancePlace, require_home
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, cut
@@ -106,6 +107,7 @@ async def change_member(caller: Caller, place: InstancePlace, *, wish: MemberWis
         role=wish.role,
         key=key,
     )
+    await require_hosts(caller, command)
     done = await caller.change(command)
     if caller.dry_run:
         return Created(done, None)
