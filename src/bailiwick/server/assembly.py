@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from bailiwick.apps.addresses import Network
 from bailiwick.events.signing import PURPOSE
 from bailiwick.executors import local, registry
 from bailiwick.executors.artifacts.fetching import Fetcher
-from bailiwick.executors.artifacts.guarded import Network
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart

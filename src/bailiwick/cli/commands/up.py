@@ -27,7 +27,7 @@ from bailiwick.cli.shared.flags import (
 )
 
 if TYPE_CHECKING:
-    from bailiwick.executors.artifacts.guarded import Network
+    from bailiwick.apps.addresses import Network
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
