@@ -140,7 +140,8 @@ def _metering(base: Base, tables: StoreTables) -> list[Duty]:
 def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
     """What the API has for webhooks, and the duty to send to them."""
     book, key = WebhookBook(base.store), base.authority.key_for(PURPOSE)
-    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private)
+    count = partial(base.telemetry.metrics.count, "bailiwick_webhook_dead_letters_total")
+    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private, dead=count)
     desk = WebhookDesk(book=book, key=key, allow_private=plan.webhooks_private)
     return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
 
