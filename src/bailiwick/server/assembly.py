@@ -190,8 +190,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     )
     loop = JobLoop(tools)
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
-    host_members = node is not None and plan.apart.host_members
-    duties.append(loop if node is None else here(node=node, host_members=host_members))
+    duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     webhooks, sends = _webhooks(base, plan)
@@ -209,7 +208,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         execs=ExecDesk(runner),
         desk=desk,
         job_mode=job_mode,
-        host_members=host_members,
+        host_members=plan.apart.host_members and node is not None,
         clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),

@@ -76,7 +76,7 @@ def test_a_name_that_leads_in_and_out_leads_nowhere() -> None:
 def test_nobody_else_judges_addresses() -> None:
     """What is global or link-local is asked in one module; two judges would differ one day."""
     package = Path(bailiwick.__file__).parent
-    words = {"is_global", "is_link_local", "is_private"}
+    words = {"is_global", "is_link_local"}
     found = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
