@@ -150,9 +150,12 @@ class InstanceMemberChange(Model):
     """One thing to do with the members of an instance."""
 
     action: Annotated[MemberAction, Field(strict=False)]
-    component_key: Name
+    component_key: Name | None = None
+    """What the member is called, or is to be called."""
     role: Word | None = None
     """Of a member that is added."""
+    member_id: Number | None = None
+    """Instead of what it is called: just this member, and none that came in its place."""
 
 
 class OperationDone(Done):

@@ -27,7 +27,7 @@ from bailiwick.cli.shared.flags import (
 )
 
 if TYPE_CHECKING:
-    from bailiwick.executors.artifacts.guarded import Network
+    from bailiwick.apps.addresses import Network
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
@@ -232,9 +232,6 @@ def check_options(options: UpOptions) -> ProcessOptions:
     Authority.from_pem(key)  # refused here, before anything is made
     seed = read_seed(load_or_create_key(key_file.with_name(CAPABILITY_NAME), new_seed))
     default = alone and options.database is None
-    is_node = default and can_be_node() if options.node is None else options.node
-    if options.host_members and not is_node:
-        raise InvalidValue("--host-members", True, "a machine that is a node (--node)")
     return ProcessOptions(
         where=options.database or str(folder),
         folder=folder,
@@ -249,12 +246,23 @@ def check_options(options: UpOptions) -> ProcessOptions:
         clusters=_clusters_of(options.jobs_on or []),
         webhooks_private=options.private_webhooks,
         artifact_networks=_networks_of(options.artifact_network or []),
-        is_node=is_node,
+        is_node=_is_node(options, default),
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
         otlp=options.otlp,
         snapshot_every=options.snapshot_every,
     )
+
+
+def _is_node(options: UpOptions, default: bool) -> bool:
+    """Whether this machine runs jobs; only such a one gives members its host."""
+    from bailiwick import InvalidValue
+    from bailiwick.reconcile.this_node import can_be_node
+
+    found = default and can_be_node() if options.node is None else options.node
+    if options.host_members and not found:
+        raise InvalidValue("--host-members", True, "a machine that is a node (--node)")
+    return found
 
 
 def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:

@@ -98,35 +98,36 @@ class Kit:
         )
         return self._act(change, f"{generation}/{serial}")
 
-    def drain(self, component_key: str) -> int | None:
-        """Have a member go when it has nothing to do any more."""
-        return self._take(MemberAction.DRAIN, component_key)
+    def drain(self, member: str | int) -> int | None:
+        """Have a member go when it has nothing to do any more; by what it is called, or number."""
+        return self._take(MemberAction.DRAIN, member)
 
-    def remove(self, component_key: str) -> int | None:
+    def remove(self, member: str | int) -> int | None:
         """Have a member go now."""
-        return self._take(MemberAction.REMOVE, component_key)
+        return self._take(MemberAction.REMOVE, member)
 
-    def replace(self, component_key: str) -> int | None:
+    def replace(self, member: str | int) -> int | None:
         """Have another in a member's place."""
-        return self._take(MemberAction.REPLACE, component_key)
+        return self._take(MemberAction.REPLACE, member)
 
-    def _take(self, action: MemberAction, component_key: str) -> int | None:
+    def _take(self, action: MemberAction, member: str | int) -> int | None:
+        if isinstance(member, int):
+            return self._act(InstanceMemberChange(action=action, member_id=member), str(member))
         newest = max(
-            (each.member_id for each in self.members if each.component_key == component_key),
+            (each.member_id for each in self.members if each.component_key == member),
             default=0,
         )
-        return self._act(
-            InstanceMemberChange(action=action, component_key=component_key), str(newest)
-        )
+        return self._act(InstanceMemberChange(action=action, component_key=member), str(newest))
 
     def _act(self, change: InstanceMemberChange, state: str) -> int | None:
         self._check_leads()
         word = change.action.value
-        key = self._key(word, change.component_key, state)
+        called = change.component_key or f"member-{change.member_id}"
+        key = self._key(word, called, state)
         done = self._tools.client.send_under(
             key, INSTANCE_MEMBER_CHANGE, body=change, path=self._path
         )
-        self._told(f"{word} {change.component_key}")
+        self._told(f"{word} {called}")
         self._members = None
         return done.operation_id
 

@@ -67,7 +67,7 @@ def _role_of(
             role = held.component(command.component_key).role
         starts = command.action in (MemberAction.ADD, MemberAction.REPLACE)
         return instance.app, role if starts and role in roles else None
-    wanted = wanted_after(state, held, command)
+    wanted = wanted_after(state, held, command=command)
     present = instance.wanted.counts if wanted.version == instance.version else {}
     roles = _hosted(state.apps.version(instance.app, wanted.version).manifest)
     grown = (role for role in roles if wanted.counts.get(role, 0) > present.get(role, 0))
