@@ -77,9 +77,9 @@ def test_members_are_named_by_what_they_are_called(
     assert "extra of demo is drained" in done(cli("app", "member", "drain", "demo", "extra", *AT))
     done(cli("app", "member", "replace", "demo", "worker-0", *AT))
     one_line(cli("app", "member", "remove", "demo", "none", *AT, "-y"), 2, "none")
-    rows = json.loads(done(cli(*ONE, "members", "demo", *AT, "-o", "json")))
-    now = next(row for row in rows if row["component_key"] == "worker-0")
-    number = ("--member-id", str(now["member_id"]))
+    rows = json.loads(done(cli(*ONE, "members", "demo", *AT, "-o", "json")))["items"]
+    newest = max(row["member_id"] for row in rows if row["component_key"] == "worker-0")
+    number = ("--member-id", str(newest))
     both = cli("app", "member", "drain", "demo", "worker-0", *number, *AT)
     one_line(both, 2, "one of the two")
     waits = ("--wait", "--timeout", "1ms")
