@@ -255,6 +255,13 @@ class OperationPhase(StrEnum):
         return self in (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
 
 
+class MemberPart(StrEnum):
+    """What a member does for its instance: it steers the others, or does the work."""
+
+    CONTROL_PLANE = "control_plane"
+    WORKLOAD = "workload"
+
+
 class MemberAction(StrEnum):
     """What can be done to a member."""
 
