@@ -312,6 +312,20 @@ class InstanceCondition(StrEnum):
     DELETION_OVERDUE = "deletion_overdue"
 
 
+class UsageRefusal(StrEnum):
+    """Why what an app tells of its use does not count, in the order in which it is asked."""
+
+    SEQUENCE_REUSED = "sequence_reused"
+    SEQUENCE_FORGOTTEN = "sequence_forgotten"
+    SEQUENCE_GAP = "sequence_gap"
+    UNIT_UNKNOWN = "unit_unknown"
+    WINDOW_NOT_OVER = "window_not_over"
+    WINDOW_BEFORE_INSTANCE = "window_before_instance"
+    WINDOW_TOO_OLD = "window_too_old"
+    UNIT_TOLD_OTHERWISE = "unit_told_otherwise"
+    WINDOW_OVERLAPS = "window_overlaps"
+
+
 class InstanceRefusal(StrEnum):
     """Why an instance is not made, or not changed so, in the order in which it is asked."""
 
