@@ -16,8 +16,8 @@ Rules:
   ``APP_ARTIFACT``         the digest of what it is made of
   =======================  ==================================================================
 
-- It lands where jobs are run by the machine itself. Its request says whose member it is, so that
-  the lines about regions and SKUs hold for it.
+- It lands where jobs are run by the machine itself. Its request says whose member it is and what it
+  does there, so that the lines about regions and SKUs hold for it, and its time is billed as that.
 - What is an image is its root, by digest; a blob it fetches itself.
 - A member whose role has the host lands where the operator of a machine gives it. Whether a job is
   such a member is looked up when it is started, by its instance: nothing that a job says gives it.
@@ -29,7 +29,6 @@ from typing import Final
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleSpec
-from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import labels_for
 from bailiwick.fleet.node import HOST_MEMBERS_LABEL, YES
@@ -43,7 +42,8 @@ from bailiwick.runtime.replica import View
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.authority import Principal
 from bailiwick.services.jobs import JobDraft
-from bailiwick.vocab.apps import ArtifactKind, Privilege
+from bailiwick.vocab.app_uses import MemberUse
+from bailiwick.vocab.apps import ArtifactKind, MemberPart, Privilege
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import ProjectId, TenantId
 
@@ -131,6 +131,14 @@ def host_version(view: View, job: JobRow) -> CatalogVersion | None:
     return version if role is not None and role.privileges is Privilege.HOST else None
 
 
+def use_of(instance: AppInstance, role: RoleSpec) -> MemberUse:
+    """What the time of a member in this role is used for, as its lease is labelled and billed."""
+    part = MemberPart.CONTROL_PLANE if role.control_plane else MemberPart.WORKLOAD
+    return MemberUse(
+        instance.id, instance.app, instance.mode, instance.scope, instance.backend, part
+    )
+
+
 def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
     shape, on_host = role.shape, role.privileges is Privilege.HOST
     return PlacementRequest(
@@ -146,7 +154,7 @@ def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
         labels=labels_for(None, {HOST_MEMBERS_LABEL: YES} if on_host else {}),
-        job_labels={INSTANCE_LABEL: str(instance.id)},
+        job_labels=use_of(instance, role).labels(),
         ttl_ms=TERM_MS,
     )
 
