@@ -39,6 +39,9 @@ from bailiwick.kernel.apps.book import (
     CatalogVersion,
     Entitlement,
 )
+from bailiwick.kernel.apps.checks import rules as check_rules
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
 from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
@@ -81,6 +84,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_member(state, command, now_ms=now_ms)
     if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
+    if isinstance(command, RecordAppCheck):
+        return check_rules.decide(state, command)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 
@@ -349,6 +354,7 @@ APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
     AppWebhookSet: webhook_rules.apply,
+    AppChecked: check_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""
