@@ -123,13 +123,14 @@ class InstanceTrial:
         self._wait(self._is_seen_running, "it did not come back")
 
     def _is_seen_running(self, rows: list[ToldRow]) -> bool:
-        """It runs as is wanted now, and its operator (if there is one) has said so."""
+        """It runs as is wanted now, and its operator (if there is one) said so, as whomever."""
         moves = [row for row in rows if row.kind == "app_instance_moved"]
         changes = [row for row in rows if row.kind == "app_instance_changed"]
         generation = max([1, *(row.body["generation"] for row in changes)])
         if not moves or moves[-1].body["phase"] != InstancePhase.RUNNING:
             return False
-        is_seen = self.operator is None or self._read(rows).acts > 0
+        facts = self._read(rows)
+        is_seen = self.operator is None or facts.acts + facts.strangers > 0
         return is_seen and moves[-1].body["generation"] == generation
 
     # -- under kill -9 -----------------------------------------------------------------------
