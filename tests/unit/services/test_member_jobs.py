@@ -9,7 +9,6 @@ import pytest
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest
-from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.executors.registry import labels_for
 from bailiwick.iam import is_reserved
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, WantedState
@@ -49,7 +48,16 @@ def test_it_is_the_projects_and_says_whose_member_it_is() -> None:
     request = found.request.request
     assert (str(request.tenant), str(request.project)) == ("lab", "p")
     assert request.labels == labels_for(None, {})
-    assert request.job_labels == {INSTANCE_LABEL: "7"}
+    assert request.job_labels == {
+        "bailiwick.app": "lab.svc",
+        "bailiwick.backend": "bare_metal",
+        "bailiwick.instance": "7",
+        "bailiwick.mode": "tenant_dedicated",
+        "bailiwick.part": "workload",
+        "bailiwick.scope": "project",
+    }
+    boss = draft(role="controller").request.request
+    assert boss.job_labels == {**request.job_labels, "bailiwick.part": "control_plane"}
     assert (request.cpu_milli, request.mem_bytes) == (100, 2**26)
     assert found.digest() == draft().digest()
     told = {"APP_INSTANCE_ID": "7", "APP_COMPONENT_KEY": "worker-0", "APP_MEMBER_ID": "9"}

@@ -35,6 +35,8 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_OPERATION_LIST,
     INSTANCE_READ,
     INSTANCE_REPORT,
+    INSTANCE_USAGE_READ,
+    INSTANCE_USAGE_REPORT,
 )
 from bailiwick.wire.instances import (
     Instance,
@@ -42,6 +44,8 @@ from bailiwick.wire.instances import (
     InstanceMember,
     InstanceMemberChange,
     InstanceReport,
+    InstanceUsage,
+    InstanceUsageReport,
     NewOperation,
 )
 
@@ -73,6 +77,7 @@ class Kit:
         self.log = tools.log.about(instance_id=instance.instance_id, generation=instance.generation)
         self._etag, self._tools = etag, tools
         self._members: list[InstanceMember] | None = None
+        self._next_report: int | None = None
 
     @property
     def is_leaving(self) -> bool:
@@ -191,6 +196,33 @@ class Kit:
         if found.generation != generation or etag is None:
             raise Outdated("something else is wanted now")
         self.instance, self._etag = found, etag
+
+    # -- use, in units of the app ------------------------------------------------------------
+
+    def usage(self) -> InstanceUsage:
+        """What was told of the instance's use so far, and up to when."""
+        return self._tools.client.send(INSTANCE_USAGE_READ, path=self._path)
+
+    def report_usage(
+        self, unit: str, quantity: int, *, window: tuple[int, int], component_key: str | None = None
+    ) -> None:
+        """Tell how much of a unit was used from one time (in ms) to another that is over.
+
+        After a crash begin again where ``usage`` says that it was told until.
+        """
+        self._check_leads()
+        if self._next_report is None:
+            self._next_report = self.usage().next_sequence
+        body = InstanceUsageReport(
+            sequence=self._next_report,
+            unit=unit,
+            quantity=quantity,
+            from_ms=window[0],
+            to_ms=window[1],
+            component_key=component_key,
+        )
+        self._tools.client.send(INSTANCE_USAGE_REPORT, body=body, path=self._path)
+        self._next_report += 1
 
     # -- tasks and secrets -------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ Rules:
   ``APP_ARTIFACT``         the digest of what it is made of
   =======================  ==================================================================
 
-- It lands where jobs are run by the machine itself. Its request says whose member it is, so that
-  the lines about regions and SKUs hold for it.
+- It lands where jobs are run by the machine itself. Its request says whose member it is and what it
+  does there, so that the lines about regions and SKUs hold for it, and its time is billed as that.
 - What is an image is its root, by digest; a blob it fetches itself.
 """
 
@@ -26,8 +26,7 @@ from __future__ import annotations
 from typing import Final
 
 from bailiwick.apps.artifacts import ArtifactSource
-from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleShape
-from bailiwick.apps.places import INSTANCE_LABEL
+from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleSpec
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import labels_for
 from bailiwick.iam import APP_PREFIX, PrincipalKind
@@ -37,7 +36,8 @@ from bailiwick.kernel.spelling import cores_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.authority import Principal
 from bailiwick.services.jobs import JobDraft
-from bailiwick.vocab.apps import ArtifactKind, Privilege
+from bailiwick.vocab.app_uses import MemberUse
+from bailiwick.vocab.apps import ArtifactKind, MemberPart, Privilege
 from bailiwick.vocab.errors import NotHonoured
 from bailiwick.vocab.values import ProjectId, TenantId
 
@@ -78,7 +78,7 @@ def job_of(
         project=instance.project,
         name=f"{instance.name}.{member.component_key}"[:63].rstrip(".-_"),
         tag=None,
-        request=Submit(_request(instance, role.shape)),
+        request=Submit(_request(instance, role)),
         command=role.command,
         env=_told(instance, member, artifact),
         cwd=None,
@@ -97,7 +97,16 @@ def image_of(artifact: ArtifactRef, source: ArtifactSource | None) -> str | None
     return f"{address.rstrip('/').rpartition('/')[2].lower()}@{artifact.digest}"
 
 
-def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
+def use_of(instance: AppInstance, role: RoleSpec) -> MemberUse:
+    """What the time of a member in this role is used for, as its lease is labelled and billed."""
+    part = MemberPart.CONTROL_PLANE if role.control_plane else MemberPart.WORKLOAD
+    return MemberUse(
+        instance.id, instance.app, instance.mode, instance.scope, instance.backend, part
+    )
+
+
+def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
+    shape = role.shape
     return PlacementRequest(
         tenant=TenantId(instance.tenant),
         project=ProjectId(instance.project),
@@ -111,7 +120,7 @@ def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
         labels=labels_for(None, {}),
-        job_labels={INSTANCE_LABEL: str(instance.id)},
+        job_labels=use_of(instance, role).labels(),
         ttl_ms=TERM_MS,
     )
 
