@@ -14,6 +14,7 @@ from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from tests.processes.load import node_command, submit_command
 from tests.support.app_manifests import DIGEST, hello
+from tests.support.readiness import good_evidence
 
 ROUNDS = 4_000
 
@@ -128,6 +129,12 @@ def app_models() -> list[dict[str, Any]]:
             "types": ["apps.instance.*"],
             "secret_id": "s",
             **own,
+        },
+        {
+            "command": "record_app_check",
+            "app": "hello",
+            "version": "1.0.0",
+            "evidence": good_evidence(hello().digest).canonical,
         },
         {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
         {

@@ -89,6 +89,7 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("job.exec",)  # only one that runs can be entered
         rest += ("graph.report",)  # only a job of its own submitter can say what it made
         rest += ("instance.force_delete",)  # only one whose deletion is overdue
+        rest += ("app_version.check",)  # only what the journal tells too is sealed
         # No policy names the node, so nothing is asked of it, and nothing is taken.
         rest += ("node.enrol", "node.prove", "node.nonce", "node.attest")
         assert name in rest, response.text

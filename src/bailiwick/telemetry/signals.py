@@ -47,6 +47,7 @@ REFUSALS: Final = (
     *("revoked_token", "expired_token", "account_disabled"),
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
+    "own_check",
     *(f"pull_{fault.value}" for fault in PullFault),
     "role_broadens",
     "foreign_project",

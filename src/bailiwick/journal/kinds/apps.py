@@ -46,6 +46,7 @@ from bailiwick.vocab.apps import (
     VerificationReason,
     WebhookChange,
 )
+from bailiwick.vocab.readiness import Readiness
 
 _KIND = Words((ArtifactKind,))
 _INSTANCE: Fields = {"instance_id": AMOUNT, "app": PRINCIPAL}
@@ -266,6 +267,25 @@ class AppKinds:
                 "channel": Words((Channel,)),
             },
             {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
+        ),
+    )
+    APP_CHECKED = row(
+        "app_checked",
+        102,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {
+                "app": PRINCIPAL,
+                "version": NAME,
+                "digest": DIGEST,
+                "verdict": Words((Readiness,)),
+                "conditions": LABELS,
+                "reasons": LABELS,
+                "numbers": LABELS,
+                "evidence": TEXTS,
+                "evidence_digest": DIGEST,
+            }
         ),
     )
     APP_WEBHOOK_SET = row(

@@ -20,6 +20,7 @@ from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
 from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
@@ -236,5 +237,5 @@ CatalogCommand: TypeAlias = (
     | IssueArtifactCredential
 )
 AppCommand: TypeAlias = (
-    CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook | ReportAppUsage
+    CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook | ReportAppUsage | RecordAppCheck
 )

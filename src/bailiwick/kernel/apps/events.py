@@ -12,6 +12,7 @@ from bailiwick.iam import Scope
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
@@ -265,4 +266,4 @@ CatalogEvent: TypeAlias = (
     | ArtifactChanged
     | ArtifactCredentialIssued
 )
-AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported | AppChecked

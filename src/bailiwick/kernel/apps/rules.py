@@ -39,6 +39,9 @@ from bailiwick.kernel.apps.book import (
     CatalogVersion,
     Entitlement,
 )
+from bailiwick.kernel.apps.checks import rules as check_rules
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
 from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
@@ -84,6 +87,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_member(state, command, now_ms=now_ms)
     if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
+    if isinstance(command, RecordAppCheck):
+        return check_rules.decide(state, command)
     if isinstance(command, ReportAppUsage):
         return unit_rules.decide(state, command, now_ms=now_ms)
     return _decide_catalog(state, command, now_ms=now_ms)
@@ -354,6 +359,7 @@ APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
     AppWebhookSet: webhook_rules.apply,
+    AppChecked: check_rules.apply,
     AppUsageReported: unit_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
