@@ -12,7 +12,7 @@ Rules:
   like one.
 
 >>> split_memory(2048, is_head=False, store_percent=30)
-(644245094, 1100585369)
+(644245094, 1100585370)
 """
 
 from __future__ import annotations
