@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,10 +22,17 @@ from typing import Final
 from bailiwick.client import Client, Refusal
 from bailiwick.client.http_client import Places
 from bailiwick.operators.kit.election import CLAIM, notes_in, spell_notes
+from bailiwick.operators.kit.inside import WITHIN_S, RanInside, run_inside
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.tasks import OperatorTask
-from bailiwick.vocab.apps import InstancePhase, MemberAction, OperationKind, OperationPhase
+from bailiwick.vocab.apps import (
+    InstancePhase,
+    MemberAction,
+    MemberPhase,
+    OperationKind,
+    OperationPhase,
+)
 from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.wire.actions.instances import (
     INSTANCE_CHANGE,
@@ -135,6 +142,26 @@ class Kit:
         self._told(f"{word} {called}")
         self._members = None
         return done.operation_id
+
+    def run_inside(
+        self,
+        component_key: str,
+        command: Sequence[str],
+        *,
+        given: bytes = b"",
+        within_s: float = WITHIN_S,
+    ) -> RanInside:
+        """Run a program inside a member that is there, with this on its input; how it ended.
+
+        It needs ``scheduler.job.exec``.
+        """
+        self._check_leads()
+        up = (MemberPhase.READY, MemberPhase.DRAINING)
+        found = [e for e in self.members if e.component_key == component_key and e.phase in up]
+        if not found or found[-1].job_id is None:
+            raise Outdated(f"{component_key} does not run")
+        client, job_id = self._tools.client, found[-1].job_id
+        return run_inside(client, job_id, command=command, given=given, within_s=within_s)
 
     # -- status ------------------------------------------------------------------------------
 
