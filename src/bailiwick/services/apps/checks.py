@@ -146,5 +146,6 @@ async def _check_policy(caller: Caller, trial: _Trial) -> None:
     is_line = record.kind.value == "app_entitlement_set" and record.tenant == trial.claims.tenant
     if not is_line or record.body["app"] != trial.app:
         raise fault
-    if tried.source not in record.body.get("deny_sources", ()):
+    denied = record.body.get("deny_sources", ())
+    if not isinstance(denied, tuple) or tried.source not in denied:
         raise fault

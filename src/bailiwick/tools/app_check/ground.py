@@ -181,14 +181,15 @@ def make_foreign(
     client: Client, plan: CheckPlan, *, project: str, cleanup: ExitStack
 ) -> ForeignPlace | None:
     """An instance in another project, on which the operator's account is to try its luck."""
-    place = {"tenant": plan.tenant, "project": project}
-    body = NewInstance(name=plan.name, app=plan.app, version=plan.start, parameters=plan.parameters)
+    place: dict[str, str | int] = {"tenant": plan.tenant, "project": project}
+    given = dict(plan.parameters)
+    body = NewInstance(name=plan.name, app=plan.app, version=plan.start, parameters=given)
     try:
         number = client.send(INSTANCE_CREATE, path=place, body=body).instance_id
     except Refusal:
         return None
     assert number is not None  # it was no dry run
-    path = {**place, "instance_id": number}
+    path = place | {"instance_id": number}
     cleanup.callback(remove, client, path, timeout_s=plan.timeout_s)
     return _foreign(client, plan, scope=ForeignScope.OTHER_PROJECT, path=path)
 
