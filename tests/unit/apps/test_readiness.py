@@ -112,7 +112,9 @@ def naive(evidence: CheckEvidence) -> str:
     if bad:
         return "not_ready"
     whole = bool(c.connections and c.connections.looks) and c.operator is not None
-    whole &= len({each.action for each in c.foreign}) == 15 and "failed" in reached
+    whole &= (
+        len({each.action for each in c.foreign}) == len(FOREIGN_ACTIONS) and "failed" in reached
+    )
     whole &= bool(c.policy and c.policy.source == "main") and c.runbook is not None
     whole &= {each.step.value for each in steps if each.kills} == {"upgrade", "rollback", "delete"}
     return "ready" if whole else "undecided"

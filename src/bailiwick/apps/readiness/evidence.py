@@ -48,6 +48,8 @@ FOREIGN_ACTIONS: Final = (
     "instance_operation.read",
     "instance_operation.advance",
     "instance_operation.finish",
+    "instance_usage.read",
+    "instance_usage.report",
 )
 """What is tried at other projects: all that can be asked about instances."""
 

@@ -23,6 +23,7 @@ from bailiwick.wire.instances import (
     InstanceChange,
     InstanceMemberChange,
     InstanceReport,
+    InstanceUsageReport,
     NewInstance,
     NewOperation,
     OperationProgress,
@@ -60,6 +61,9 @@ def bodies(place: ForeignPlace) -> Mapping[str, Model]:
         "instance_operation.begin": NewOperation(title="tried"),
         "instance_operation.advance": OperationProgress(progress=1),
         "instance_operation.finish": OperationResult(is_succeeded=False),
+        "instance_usage.report": InstanceUsageReport(
+            sequence=1, unit="job_hour", quantity=1, from_ms=1, to_ms=2
+        ),
     }
 
 
