@@ -130,6 +130,18 @@ def app_models() -> list[dict[str, Any]]:
             **own,
         },
         {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
+        {
+            "command": "report_app_usage",
+            **own,
+            "instance_id": 1,
+            "source": "sa-1",
+            "sequence": 1,
+            "unit": "job_hour",
+            "quantity": 3,
+            "from_ms": 1,
+            "to_ms": 3_600_001,
+            "component_key": "worker-0",
+        },
     ]
 
 

@@ -184,6 +184,13 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "instance.create": {"name": "new", "app": f"{tenant}.svc", "version": "1.0.0"},
         "instance.change": {"counts": {"worker": 2}},
         "instance.report": {"observed_generation": 1},
+        "instance_usage.report": {
+            "sequence": 1,
+            "unit": "job_hour",
+            "quantity": 1,
+            "from_ms": 1,
+            "to_ms": 2,
+        },
         "instance.force_delete": {"reason": "its operator is gone for good"},
         "instance_member.change": {"action": "replace", "component_key": "worker-0"},
         "instance_operation.begin": {"title": "backup"},

@@ -50,6 +50,7 @@ REFUSALS: Final = (
     *(f"pull_{fault.value}" for fault in PullFault),
     "role_broadens",
     "foreign_project",
+    "needs_service_account",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

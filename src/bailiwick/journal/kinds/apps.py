@@ -232,6 +232,24 @@ class AppKinds:
             }
         ),
     )
+    APP_USAGE_REPORTED = row(
+        "app_usage_reported",
+        101,
+        ocsf=Ocsf(ENTITY, CREATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "usage_source": PRINCIPAL,
+                "sequence": AMOUNT,
+                "unit": NAME,
+                "quantity": AMOUNT,
+                "from_ms": AMOUNT,
+                "to_ms": AMOUNT,
+            },
+            {"component_key": NAME},
+        ),
+    )
     ARTIFACT_CHANGED = row(
         "artifact_changed",
         99,

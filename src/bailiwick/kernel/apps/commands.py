@@ -22,6 +22,7 @@ from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -234,4 +235,6 @@ CatalogCommand: TypeAlias = (
     | ChangeArtifact
     | IssueArtifactCredential
 )
-AppCommand: TypeAlias = CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook
+AppCommand: TypeAlias = (
+    CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook | ReportAppUsage
+)

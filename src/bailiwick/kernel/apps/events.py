@@ -19,6 +19,7 @@ from bailiwick.kernel.apps.spelling import (
     overlay_body,
     overlay_from,
 )
+from bailiwick.kernel.apps.units.events import AppUsageReported
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
@@ -264,4 +265,4 @@ CatalogEvent: TypeAlias = (
     | ArtifactChanged
     | ArtifactCredentialIssued
 )
-AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported
