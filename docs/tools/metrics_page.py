@@ -46,13 +46,17 @@ def _buckets() -> str:
     return table(("histogram", "upper edges of its buckets"), rows)
 
 
+_SPELLED = {"refusal"}
+"""Labels whose words come from several lists: no one place has them all, however many they are."""
+
+
 def _words(label: str) -> str:
     if label == TENANT:
         return f"a tenant's name; the first {TENANTS_MAX} that are met, then `other`"
     if label == ACTION:
         return "an operation's name, as `lease.request`; see [the API](api.md)"
     words = LABELS[label]
-    if len(words) > 25:
+    if len(words) > 25 and label not in _SPELLED:
         return f"{len(words)} closed words: [{label.replace('_', ' ')}]({_where(label)})"
     return ", ".join(code(word) for word in sorted(words))
 
