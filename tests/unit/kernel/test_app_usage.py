@@ -121,6 +121,7 @@ def test_what_cannot_be_is_refused(house: AppHouse, more: dict[str, Any], word: 
 
 def test_time_up_to_now_can_be_told(house: AppHouse) -> None:
     house.do(told(from_ms=9 * HOUR, to_ms=10 * HOUR))
+    assert [each["to_ms"] for each in reports(house)] == [10 * HOUR]
 
 
 def test_time_before_the_instance_is_nobodys(house: AppHouse) -> None:

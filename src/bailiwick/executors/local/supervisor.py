@@ -390,7 +390,7 @@ def become_job(
         os.execvpe(order["argv"][0], order["argv"], order["env"])
     except OSError as error:
         os.write(fault, f"{field} {error.errno}".encode())
-    except BaseException:
+    except BaseException:  # a forked child: what it raises reaches nobody but by this pipe
         os.write(fault, f"{field} 0".encode())
     finally:
         os._exit(_NOT_STARTED)
