@@ -234,12 +234,12 @@ def told(apps: Apps, word: str) -> list[tuple[str, str]]:
     return [(row["component_key"], row["phase"]) for row in rows]
 
 
+DEMO = OWN | {"name": "demo", "app": APP, "version": "1.0.0"}
 STARTED = ("requested", "joining", "ready")
 
 
 def test_what_the_loop_does_for_a_request_bears_its_correlation_id(apps: Apps) -> None:
-    wish = {"name": "demo", "app": APP, "version": "1.0.0"}
-    asked(apps, cmd.RequestInstance(**OWN, **wish, counts={"worker": 1}), "made-1")
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 1}), "made-1")
     apps.run()
     assert {*told(apps, "made-1")} == {("worker-0", phase) for phase in STARTED}
     asked(apps, cmd.ChangeInstance(**OF, counts={"worker": 2}), "scaled-2")
@@ -250,7 +250,11 @@ def test_what_the_loop_does_for_a_request_bears_its_correlation_id(apps: Apps) -
     apps.rounds(lambda: len(apps.members()) == 1, "one is gone")
     assert {phase for _, phase in told(apps, "scaled-1")} == {"draining", "removed"}
     (left,) = apps.members()
-    swap = {"action": MemberAction.REPLACE, "component_key": left.component_key, "key": "swap"}
+    swap: dict[str, Any] = {
+        "action": MemberAction.REPLACE,
+        "component_key": left.component_key,
+        "key": "swap",
+    }
     asked(apps, cmd.ChangeMember(**OF, **swap), "swapped-1")
     apps.rounds(lambda: left.id not in [each.id for each in apps.members()], "it is replaced")
     apps.run()
@@ -265,8 +269,7 @@ def test_what_the_loop_does_for_a_request_bears_its_correlation_id(apps: Apps) -
 
 
 def test_a_loop_that_was_killed_goes_on_under_the_same_correlation_id(apps: Apps) -> None:
-    wish = {"name": "demo", "app": APP, "version": "1.0.0"}
-    asked(apps, cmd.RequestInstance(**OWN, **wish, counts={"worker": 2}), "made-2")
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 2}), "made-2")
 
     def look() -> bool:
         apps.loop = apps.new_loop()
@@ -278,8 +281,7 @@ def test_a_loop_that_was_killed_goes_on_under_the_same_correlation_id(apps: Apps
 
 
 def test_what_nobody_asked_for_has_the_name_of_the_instance(apps: Apps) -> None:
-    wish = {"name": "demo", "app": APP, "version": "1.0.0"}
-    asked(apps, cmd.RequestInstance(**OWN, **wish, counts={"worker": 1}), "made-3")
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 1}), "made-3")
     (member,) = apps.run()
     before = told(apps, "made-3")
     assert member.job_id is not None
