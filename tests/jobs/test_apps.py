@@ -9,17 +9,27 @@ from typing import Any
 
 import pytest
 
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.record import parse_record
+from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.apps import commands as ap
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps.instances import AppMember, HeldInstance
 from bailiwick.kernel.apps.spelling import overlay_from
 from bailiwick.kernel.people.commands import CreateProject
+from bailiwick.reconcile.apps.courses import InstanceCourses
 from bailiwick.reconcile.apps.loop import AppLoop
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.apps.steps import PAUSE_MS_MAX
 from bailiwick.services.apps.member_jobs import TERM_MS
 from bailiwick.store.members.app_jobs import AppJobs
-from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, InstancePhase, MemberPhase
+from bailiwick.vocab.apps import (
+    ArtifactKind,
+    ArtifactTrust,
+    InstancePhase,
+    MemberAction,
+    MemberPhase,
+)
 from bailiwick.vocab.jobs import JobPhase
 from tests.jobs.house import TENANT, JobHouse, job_house
 from tests.support.app_manifests import SERVICE_DIGEST, service
@@ -195,7 +205,8 @@ def test_a_job_that_its_member_never_learnt_of_ends_with_it(apps: Apps) -> None:
     (member,) = apps.members()
     held = apps.held()
     assert held is not None
-    starter = MemberStarter(apps.house.jobs, apps.house.runner)
+    runner = apps.house.runner
+    starter = MemberStarter(apps.house.jobs, runner, InstanceCourses(runner))
     move = starter.start(held.instance, member)  # and there the server was killed
     assert move is not None
     assert move.job_id is not None
@@ -206,3 +217,77 @@ def test_a_job_that_its_member_never_learnt_of_ends_with_it(apps: Apps) -> None:
     apps.house.rounds(lambda: apps.loop.once() or not apps.house.leases(), "nothing is held")
     assert apps.house.jobs.get(move.job_id).phase is JobPhase.CANCELLED
     apps.house.quiet()
+
+
+def asked(apps: Apps, command: Command, word: str) -> None:
+    """Somebody asks for it under a correlation id."""
+    apps.house.runner.execute(Envelope(command, "ann", word))
+
+
+def told(apps: Apps, word: str) -> list[tuple[str, str]]:
+    """What the loop sealed about members under a correlation id: who, and how far they came."""
+    store = apps.house.runner.replica.store
+    lines = apps.house.runner.read(lambda view: store.read(0, view.state.size))
+    records = [parse_record(line.rstrip(b"\n")) for line in lines]
+    own = [each for each in records if each.correlation_id == word and each.actor == "apps"]
+    rows = [each.body for each in own if each.kind is RecordKind.APP_MEMBER_CHANGED]
+    return [(row["component_key"], row["phase"]) for row in rows]
+
+
+DEMO = OWN | {"name": "demo", "app": APP, "version": "1.0.0"}
+STARTED = ("requested", "joining", "ready")
+
+
+def test_what_the_loop_does_for_a_request_bears_its_correlation_id(apps: Apps) -> None:
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 1}), "made-1")
+    apps.run()
+    assert {*told(apps, "made-1")} == {("worker-0", phase) for phase in STARTED}
+    asked(apps, cmd.ChangeInstance(**OF, counts={"worker": 2}), "scaled-2")
+    apps.run(2)
+    assert {*told(apps, "scaled-2")} == {("worker-1", phase) for phase in STARTED}
+    # What is too much goes for the last wish, though that is fulfilled as soon as it is said.
+    asked(apps, cmd.ChangeInstance(**OF, counts={"worker": 1}), "scaled-1")
+    apps.rounds(lambda: len(apps.members()) == 1, "one is gone")
+    assert {phase for _, phase in told(apps, "scaled-1")} == {"draining", "removed"}
+    (left,) = apps.members()
+    swap: dict[str, Any] = {
+        "action": MemberAction.REPLACE,
+        "component_key": left.component_key,
+        "key": "swap",
+    }
+    asked(apps, cmd.ChangeMember(**OF, **swap), "swapped-1")
+    apps.rounds(lambda: left.id not in [each.id for each in apps.members()], "it is replaced")
+    apps.run()
+    phases = {phase for _, phase in told(apps, "swapped-1")}
+    assert phases == {"joining", "ready", "removed"}, "of the one that comes and the one that goes"
+    asked(apps, cmd.DeleteInstance(**OF), "deleted-1")
+    apps.rounds(lambda: apps.held() is None, "it is gone")
+    assert [phase for _, phase in told(apps, "deleted-1")][-1] == "removed"
+    assert told(apps, "app-instance-1") == []
+    jobs = apps.house.jobs.book.page(None, limit=10)
+    assert {job.correlation_id for job in jobs} == {"made-1", "scaled-2", "swapped-1"}
+
+
+def test_a_loop_that_was_killed_goes_on_under_the_same_correlation_id(apps: Apps) -> None:
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 2}), "made-2")
+
+    def look() -> bool:
+        apps.loop = apps.new_loop()
+        return len(apps.members(MemberPhase.READY)) == 2
+
+    apps.rounds(look, "all ready")
+    both = {(key, phase) for key in ("worker-0", "worker-1") for phase in STARTED}
+    assert {*told(apps, "made-2")} == both
+
+
+def test_what_nobody_asked_for_has_the_name_of_the_instance(apps: Apps) -> None:
+    asked(apps, cmd.RequestInstance(**DEMO, counts={"worker": 1}), "made-3")
+    (member,) = apps.run()
+    before = told(apps, "made-3")
+    assert member.job_id is not None
+    apps.house.jobs.cancel(member.job_id, actor="ann", correlation_id="c")
+    apps.rounds(lambda: apps.members(MemberPhase.FAILED), "it has failed")
+    apps.clock.ahead_ms = PAUSE_MS_MAX
+    apps.run()
+    assert told(apps, "made-3") == before
+    assert {phase for _, phase in told(apps, "app-instance-1")} >= {"failed", "ready"}

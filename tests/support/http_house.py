@@ -65,6 +65,7 @@ from bailiwick.store import open_store
 from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
@@ -93,6 +94,7 @@ class HttpHouse:
     app: FastAPI
     client: TestClient
     telemetry: Telemetry
+    store: SqlStore
 
     def do(self, command: Command, *, correlation_id: str = "none") -> Answer:
         """Have something done behind the API's back."""
@@ -248,7 +250,7 @@ def http_house(
             ),
         )
         with TestClient(app, raise_server_exceptions=False) as client:
-            house = HttpHouse(runner, authority, app, client, telemetry)
+            house = HttpHouse(runner, authority, app, client, telemetry, store)
             _furnish(house)
             _add_jobs(JobBook(store))
             _add_graphs(GraphBook(store))

@@ -12,6 +12,7 @@ Rules:
 - A job whose member is gone is ended, whatever cut its member off from it: now and then all are
   looked at. Rows are read before the state: a member that a row names was there before the row.
 - One instance that cannot be helped now does not keep the others waiting.
+- What is done for somebody's request is sealed under its correlation id (:mod:`.courses`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from bailiwick.kernel.apps.instances import AppInstance, AppMember, HeldInstance
 from bailiwick.kernel.state import State
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps import steps as st
+from bailiwick.reconcile.apps.courses import InstanceCourses
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.duties import breath_s
 from bailiwick.reconcile.job_steps import Rest
@@ -46,6 +48,7 @@ ACTOR: Final = "apps"
 
 POLL_S, IDLE_S, SWEEP_S = 0.2, 1.0, 10.0
 _RENEW_AGAIN_MS: Final = 10_000
+_SHRINKS: Final = (MemberAction.REMOVE, MemberAction.DRAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ class AppLoop:
     ) -> None:
         self._jobs, self._standings, self._runner = jobs, standings, runner
         self._clock, self._say = clock, say
-        self._starter = MemberStarter(jobs, runner)
+        self._courses = InstanceCourses(runner)
+        self._starter = MemberStarter(jobs, runner, self._courses)
         self._still: dict[int, tuple[AppInstance, tuple[AppMember, ...]]] = {}
         self._failures: dict[tuple[int, str], int] = {}
         self._renew_at: dict[int, int] = {}
@@ -206,7 +210,8 @@ class AppLoop:
                     return False
                 self._move(instance, member, found)
             case st.StopJob():
-                self._stop(step.job_id, correlation_id=correlation_of(instance.id))
+                course = self._courses.of(instance, member.id)
+                self._stop(step.job_id, correlation_id=course)
             case st.Move():
                 self._move(instance, member, step)
             case _:
@@ -228,7 +233,7 @@ class AppLoop:
             job_id=step.job_id,
             reason=step.reason,
         )
-        self._call(instance, command)
+        self._call(command, self._courses.of(instance, member.id))
 
     def _stop(self, job_id: int, *, correlation_id: str) -> None:
         try:
@@ -247,7 +252,7 @@ class AppLoop:
                 continue
             self._renew_at[member.lease_id] = now_ms + _RENEW_AGAIN_MS
             try:
-                self._call(seen.instance, Renew(member.lease_id, TERM_MS))
+                self._call(Renew(member.lease_id, TERM_MS), correlation_of(seen.instance.id))
             except (Conflict, NotFound):
                 continue  # it is on its way out, and its job tells how
 
@@ -305,7 +310,8 @@ class AppLoop:
             # From the state alone: asked twice of the same state it is done once.
             key=f"{ACTOR}-{action.value}-{instance.generation}-{serial}",
         )
-        self._call(instance, command)
+        course = self._courses.of(instance, shrinks=action in _SHRINKS)
+        self._call(command, course)
         return True
 
     def _delete(self, seen: SeenInstance, now_ms: int) -> bool:
@@ -313,14 +319,16 @@ class AppLoop:
         instance = seen.instance
         own = {"tenant": instance.tenant, "project": instance.project}
         if not seen.members and instance.observed_generation in (0, instance.generation):
-            self._call(instance, cmd.FinishDeletion(**own, instance_id=instance.id))
+            finish = cmd.FinishDeletion(**own, instance_id=instance.id)
+            self._call(finish, self._courses.of(instance))
             return True
         if not instance.is_overdue and now_ms > (instance.deadline_ms or 0):
-            self._call(instance, cmd.NoteDeletionOverdue(**own, instance_id=instance.id))
+            late = cmd.NoteDeletionOverdue(**own, instance_id=instance.id)
+            self._call(late, self._courses.of(instance))
         return bool(seen.members)
 
-    def _call(self, instance: AppInstance, command: Command) -> None:
-        self._runner.execute(Envelope(command, ACTOR, correlation_of(instance.id)))
+    def _call(self, command: Command, correlation_id: str) -> None:
+        self._runner.execute(Envelope(command, ACTOR, correlation_id))
 
 
 def look(view: View) -> list[SeenInstance]:

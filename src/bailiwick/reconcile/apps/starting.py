@@ -9,10 +9,11 @@ from bailiwick.apps.manifest import Manifest
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, AppMember
 from bailiwick.ports import JobRow
+from bailiwick.reconcile.apps.courses import InstanceCourses
 from bailiwick.reconcile.apps.steps import Move
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
-from bailiwick.services.apps.member_jobs import correlation_of, job_of, key_of, principal_of
+from bailiwick.services.apps.member_jobs import job_of, key_of, principal_of
 from bailiwick.services.jobs import Jobs
 from bailiwick.vocab.apps import MemberPhase, Privilege
 from bailiwick.vocab.errors import BailiwickError, Conflict, LimitReached
@@ -32,8 +33,8 @@ class _Grounds(NamedTuple):
 class MemberStarter:
     """Submits the jobs of members."""
 
-    def __init__(self, jobs: Jobs, runner: Runner) -> None:
-        self._jobs, self._runner = jobs, runner
+    def __init__(self, jobs: Jobs, runner: Runner, courses: InstanceCourses) -> None:
+        self._jobs, self._runner, self._courses = jobs, runner, courses
 
     def start(self, instance: AppInstance, member: AppMember) -> Move | None:
         """Submit the member's job, or find the one that was submitted; nothing if not now."""
@@ -51,7 +52,7 @@ class MemberStarter:
                 source=grounds.source,
                 mem_bytes_per_core=grounds.mem_bytes_per_core,
             )
-            word = correlation_of(instance.id)
+            word = self._courses.of(instance, member.id)
             made = self._jobs.submit(draft, principal=who, correlation_id=word, key=key)
             return Move(MemberPhase.JOINING, job_id=made.job.job_id)
         except BailiwickError as error:
