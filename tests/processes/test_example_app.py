@@ -42,6 +42,13 @@ def test_the_manifest_names_the_service_beside_it_and_asks_for_no_more_than_it_u
     }
 
 
+def document_of(version: str) -> str:
+    """The manifest, for what is installed here."""
+    text = (EXAMPLE / "manifest.yaml").read_text()
+    text = text.replace("/opt/hello", str(EXAMPLE)).replace("[python3,", f"[{sys.executable},")
+    return text.replace("within: 2s", "within: 1s").replace("version: 1.0.0", f"version: {version}")
+
+
 def publish(caller: HttpCaller, folder: Path) -> None:
     """Both versions are there, verified, and may be used."""
     digits = digest_of_service()
@@ -54,12 +61,8 @@ def publish(caller: HttpCaller, folder: Path) -> None:
     new = artifact | {"kind": "blob", "source": "hello"}
     caller.ask("POST", "/v1/artifacts", new, key="register")
     caller.ask("POST", "/v1/artifacts/verify", artifact, key="verify")
-    text = (EXAMPLE / "manifest.yaml").read_text()
-    text = text.replace("/opt/hello", str(EXAMPLE)).replace("[python3,", f"[{sys.executable},")
-    text = text.replace("within: 2s", "within: 1s")
-    later = text.replace("version: 1.0.0", "version: 1.1.0")
-    later += "upgrades: [{from: 1.0.0, to: 1.1.0}]\n"
-    for number, document in enumerate((text, later)):
+    later = document_of("1.1.0") + "upgrades: [{from: 1.0.0, to: 1.1.0}]\n"
+    for number, document in enumerate((document_of("1.0.0"), later)):
         caller.ask("POST", "/v1/apps", {"document": document}, key=f"publish-{number}")
     caller.ask("PATCH", "/v1/apps/hello", {"visibility": "public"}, key="public")
     line = {"app": "hello", "tenant": "main", "is_enabled": True}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 
+import bailiwick.cli.main  # noqa: F401  # it lists the words of the command line
 from bailiwick.apps.readiness.evidence import (
     BYTES_MAX,
     FOREIGN_ACTIONS,
@@ -20,6 +24,7 @@ from bailiwick.apps.readiness.evidence import (
 from bailiwick.apps.readiness.judge import OperatorStanding, judge
 from bailiwick.apps.readiness.runbook import read_triage
 from bailiwick.apps.readiness.timeline import PLATFORM, ToldRow, tell_facts
+from bailiwick.cli.apps.checking import is_command
 from bailiwick.phrases.readiness import CONDITIONS, VERDICTS, told
 from bailiwick.reconcile.apps.loop import ACTOR
 from bailiwick.vocab.errors import InvalidValue
@@ -40,6 +45,7 @@ from tests.support.readiness import (
 )
 
 MANIFEST = checked_manifest()
+ROOT = Path(__file__).parents[3]
 GOOD = OperatorStanding(True, True)
 
 
@@ -249,6 +255,26 @@ def test_a_deletion_by_force_is_no_end() -> None:
     assert [each.ended_seq for each in steps] == [7, 0]
 
 
+def test_a_report_counts_also_when_the_deletion_was_overdue_by_then() -> None:
+    """The platform notes that first; from then on every record of the instance says so."""
+    late = [
+        move(10, "deleting", "deleting", seen=2),
+        move(11, "deleting", "deleting", actor="bot", seen=3),
+        move(12, "deleting", "deleted", seen=3),
+    ]
+    rows = [
+        *life(),
+        ToldRow(8, "app_instance_changed", "ann", {"change": "delete", "generation": 3}),
+        move(9, "running", "deleting", actor="ann", seen=2),
+        *(row._replace(body={**row.body, "overdue": 1}) for row in late),
+    ]
+    kill = OperatorKill(LifeStep.DELETE, 9)
+    facts = tell_facts(rows, version="1.0.0", operator="bot", kills=[kill])
+    step = facts.steps[-1]
+    assert (step.kills, step.seen_seq, step.ended_seq) == (1, 11, 12)
+    assert (facts.acts, facts.strangers) == (3, 0), "to note that it is late is nobody's act"
+
+
 def test_the_platform_acts_under_the_name_by_which_it_is_known_here() -> None:
     assert PLATFORM == ACTOR
 
@@ -269,3 +295,13 @@ def test_the_platform_acts_under_the_name_by_which_it_is_known_here() -> None:
 def test_a_runbook_is_read_by_its_headings(text: str, expected: tuple[int, ...]) -> None:
     found = read_triage(text)
     assert (found.sections, found.steps, len(found.commands)) == expected
+
+
+@pytest.mark.parametrize("place", ["docs/tutorials/first-app.md", "examples/app/manifest.yaml"])
+def test_a_runbook_that_we_show_names_commands_that_exist(place: str) -> None:
+    text = (ROOT / place).read_text("utf-8")
+    shown = re.search(r"^runbook: \|\n((?:  .*\n)+)", text, re.M)
+    assert shown is not None
+    found = read_triage(textwrap.dedent(shown[1]))
+    assert (found.sections, found.commands != ()) == (3, True)
+    assert all(is_command(each) for each in found.commands), found.commands

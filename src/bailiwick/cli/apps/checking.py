@@ -224,6 +224,7 @@ def draw_check(check: AppCheck) -> None:
 def is_command(text: str) -> bool:
     """Whether the command line has what a runbook says to type, up to its first argument.
 
+    >>> import bailiwick.cli.main  # it lists the words of the first level
     >>> is_command("bailiwick app instance show demo"), is_command("bailiwick app heal demo")
     (True, False)
     """

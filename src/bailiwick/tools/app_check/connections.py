@@ -100,12 +100,17 @@ class ConnectionWatcher:
         with self._lock:
             self._root, self._session = process_id, frozenset()
 
+    @property
+    def looks(self) -> int:
+        """How often it was looked at so far."""
+        return self._looks
+
     def end(self) -> ConnectionWatch:
         """What was seen."""
         self._ending.set()
         self._thread.join()
         others = tuple(sorted(map(spell_endpoint, self._others)))
-        return ConnectionWatch(self._looks, others[:CONNECTIONS_MAX])
+        return ConnectionWatch(self.looks, others[:CONNECTIONS_MAX])
 
     def _run(self) -> None:
         rounds = 0

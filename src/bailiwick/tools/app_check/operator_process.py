@@ -72,9 +72,22 @@ class OperatorProcess:
         return None if self._watcher is None else self._watcher.end()
 
     @property
+    def first_runs(self) -> bool:
+        """Whether the process that was begun is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def has_ended(self) -> bool:
-        """Whether it ended by itself."""
-        return self._process is not None and self._process.poll() is not None
+        """Whether it ended by itself, and nobody of its group is left who could go on for it."""
+        if self._process is None or self.first_runs:
+            return False
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        return False
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None:

@@ -6,7 +6,8 @@ Rules:
   was there when the change came, saw nothing of it, and has to take it up. Under an upgrade it is
   killed once more, at the first thing that it does.
 - What is waited for is what the records say, read as the server will read it.
-- What does not come in time ends the trial: the rest is not tried.
+- What does not come in time ends the trial: the rest is not tried. An operator that has ended by
+  itself does nothing more, so what has not come soon after that is not waited for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Final
 
 from bailiwick.apps.readiness.evidence import CheckFacts, OperatorKill
@@ -36,6 +38,9 @@ from bailiwick.wire.instances import InstanceChange, NewInstance
 Tell = Callable[[str], None]
 ACT_S: Final = 30.0
 """How long an operator that was begun again may take until it does something."""
+LAST_S: Final = 15.0
+"""How long is waited for what comes of an operator's work after it has ended by itself."""
+_LOOK_S: Final = 1.0
 
 
 class Stalled(Exception):
@@ -164,15 +169,30 @@ class InstanceTrial:
             return any(row.seq > since and row.actor == self.principal for row in rows)
 
         limit_s = min(ACT_S, self.plan.timeout_s)
-        if self.listener.wait(self.instance_id, has_acted, timeout_s=limit_s):
+        if self._listen(has_acted, limit_s):
             self._kill(step, since)
 
     def _wait(self, until: Callable[[list[ToldRow]], bool], told: str) -> None:
         limit_s = self.plan.timeout_s
-        if not self.listener.wait(self.instance_id, until, timeout_s=limit_s):
-            ended = self.operator is not None and self.operator.has_ended
-            why = "; its operator has ended by itself" if ended else ""
-            raise Stalled(f"{told} within {limit_s:.0f} s{why}")
+        if not self._listen(until, limit_s):
+            if self._is_alone:
+                raise Stalled(f"{told}: its operator has ended by itself")
+            raise Stalled(f"{told} within {limit_s:.0f} s")
+
+    def _listen(self, until: Callable[[list[ToldRow]], bool], limit_s: float) -> bool:
+        """Whether it came to be so in time."""
+        end, is_alone = monotonic() + limit_s, False
+        while (left_s := end - monotonic()) > 0:  # bounded by the end, which is only ever earlier
+            if self.listener.wait(self.instance_id, until, timeout_s=min(_LOOK_S, left_s)):
+                return True
+            if not is_alone and self._is_alone:
+                is_alone, end = True, min(end, monotonic() + LAST_S)
+        return False
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether its operator, if there is one, is there no more."""
+        return self.operator is not None and self.operator.has_ended
 
     def _change(self, change: InstanceChange) -> int:
         done = self.client.send(INSTANCE_CHANGE, path=self.path, body=change)
