@@ -22,11 +22,12 @@ from typing import Final
 from bailiwick.client import Client, Refusal
 from bailiwick.client.http_client import Places
 from bailiwick.operators.kit.election import CLAIM, notes_in, spell_notes
+from bailiwick.operators.kit.inside import Ran, run_inside
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.tasks import OperatorTask
 from bailiwick.vocab.apps import InstancePhase, MemberAction, OperationKind, OperationPhase
-from bailiwick.vocab.errors import ErrorCode, InvalidValue
+from bailiwick.vocab.errors import ErrorCode, InvalidValue, NotFound
 from bailiwick.wire.actions.instances import (
     INSTANCE_CHANGE,
     INSTANCE_MEMBER_CHANGE,
@@ -36,6 +37,9 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_READ,
     INSTANCE_REPORT,
 )
+from bailiwick.wire.actions.leases import LEASE_READ
+from bailiwick.wire.actions.nodes import NODE_READ
+from bailiwick.wire.fleet import Node
 from bailiwick.wire.instances import (
     Instance,
     InstanceChange,
@@ -44,6 +48,7 @@ from bailiwick.wire.instances import (
     InstanceReport,
     NewOperation,
 )
+from bailiwick.wire.work import Lease
 
 TRIES_MAX: Final = 8
 _REASON_CHARS_MAX: Final = 256
@@ -129,6 +134,35 @@ class Kit:
         self._told(f"{word} {change.component_key}")
         self._members = None
         return done.operation_id
+
+    # -- what members are, and what is run inside them ---------------------------------------
+
+    def lease(self, component_key: str) -> Lease:
+        """What a member holds, and where; takes ``scheduler.lease.read``."""
+        lease_id = self._member(component_key).lease_id
+        return self._tools.client.send(LEASE_READ, path={"lease_id": lease_id or 0})
+
+    def node(self, name: str) -> Node:
+        """The machine on which a member is; takes ``scheduler.node.read``."""
+        return self._tools.client.send(NODE_READ, path={"node": name})
+
+    def run(
+        self, component_key: str, argv: list[str], *, data: bytes = b"", wait_s: float = 120.0
+    ) -> Ran:
+        """Run a program inside a member; takes ``scheduler.job.exec``.
+
+        It is sealed that it was run, with its first words: a secret is given as ``data``.
+        """
+        self._check_leads()
+        job_id = self._member(component_key).job_id
+        return run_inside(self._tools.client, job_id or 0, argv=argv, data=data, wait_s=wait_s)
+
+    def _member(self, component_key: str) -> InstanceMember:
+        """The newest member of that name."""
+        found = [each for each in self.members if each.component_key == component_key]
+        if not found:
+            raise NotFound("member", component_key)
+        return max(found, key=lambda each: each.member_id)
 
     # -- status ------------------------------------------------------------------------------
 
