@@ -1,4 +1,11 @@
-"""Slurm as an app, from the request to the deletion: a real server, agents, operator and Slurm."""
+"""Slurm as an app, from the request to the deletion: a real server, agents, operator and Slurm.
+
+It has not been seen to pass as a whole yet, so it is ``long``: `make graphs` runs it, `make test`
+does not. Seen to hold, in one run that was ended from outside: two workers came up and jobs came
+back from both, a worker that was lost was replaced and proved, and an operator that was killed went
+on and had a third; that was before it used the kit's ``run_inside``. Not seen yet: that a
+worker is drained before it goes, and the deletion.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from bailiwick.operators.kit.packing import PROGRAM, digest_of
 from bailiwick.operators.slurm.__main__ import pack
-from bailiwick.operators.slurm.manifest import PERMISSIONS, SlurmOffer
-from bailiwick.operators.slurm.packing import PROGRAM, digest_of, pack_member
+from bailiwick.operators.slurm.manifest import PERMISSIONS, SlurmOffer, pack_member
 from bailiwick.operators.slurm.wanted import CONTROLLER, PORTS
 from tests.processes.caller import HttpCaller
 from tests.processes.harness import Server, running
@@ -151,6 +160,7 @@ def slurm(caller: HttpCaller, path: str, *argv: str) -> str:
     return str(answer["out"])
 
 
+@pytest.mark.long
 def test_a_cluster_is_created_scaled_healed_and_deleted() -> None:
     with house() as (caller, both, operator, folder):
         parameters = {"port": free_ports(PORTS)[0], "kill_wait_s": 2}
@@ -213,9 +223,10 @@ def a_worker_that_goes_is_drained_first(caller: HttpCaller, path: str) -> None:
     state = ("scontrol", "-o", "show", "job", job)
     until(lambda: "JobState=RUNNING" in slurm(caller, path, *state), "a job runs there")
     caller.ask("PATCH", path, {"counts": {"worker": 2}}, key="shrink")
-    until(lambda: runs(caller, path, workers=2), "it is smaller")
+    until(lambda: "worker-2" not in members(caller, path), "it is smaller")
     assert "JobState=COMPLETED" in slurm(caller, path, *state), "it was waited for"
     until(lambda: "worker-2" not in slurm(caller, path, "sinfo", "-hN"), "Slurm knows it no more")
+    until(lambda: runs(caller, path, workers=2), "the others are as they were")
 
 
 def nothing_is_left(both: list[Agent], operator: Operator) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of
 from bailiwick.operators.slurm.keys import ClusterKeys
-from bailiwick.operators.slurm.manifest import SlurmOffer, manifest_of
+from bailiwick.operators.slurm.manifest import SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.notes import MemberNote, read_notes, spell_notes
-from bailiwick.operators.slurm.packing import BOOTSTRAP, digest_of, pack_member
 from bailiwick.operators.slurm.seeing import RunningMember, see_cluster, see_worker
 from bailiwick.operators.slurm.wanted import CONTROLLER, HeldGpu
 from bailiwick.vocab.errors import BailiwickError, InvalidValue

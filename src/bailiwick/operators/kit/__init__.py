@@ -1,7 +1,7 @@
 """Everything an operator needs but the one function that says what its app needs next."""
 
 from bailiwick.operators.kit.answers import Again, Answer, Settled
-from bailiwick.operators.kit.inside import Ran
+from bailiwick.operators.kit.inside import RanInside
 from bailiwick.operators.kit.instance_kit import Kit, Outdated
 from bailiwick.operators.kit.running import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.tasks import OperatorTask
@@ -14,7 +14,7 @@ __all__ = [
     "OperatorSettings",
     "OperatorTask",
     "Outdated",
-    "Ran",
+    "RanInside",
     "Settled",
     "run_operator",
 ]

@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,12 +22,18 @@ from typing import Final
 from bailiwick.client import Client, Refusal
 from bailiwick.client.http_client import Places
 from bailiwick.operators.kit.election import CLAIM, notes_in, spell_notes
-from bailiwick.operators.kit.inside import Ran, run_inside
+from bailiwick.operators.kit.inside import WITHIN_S, RanInside, run_inside
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.tasks import OperatorTask
-from bailiwick.vocab.apps import InstancePhase, MemberAction, OperationKind, OperationPhase
-from bailiwick.vocab.errors import ErrorCode, InvalidValue, NotFound
+from bailiwick.vocab.apps import (
+    InstancePhase,
+    MemberAction,
+    MemberPhase,
+    OperationKind,
+    OperationPhase,
+)
+from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.wire.actions.instances import (
     INSTANCE_CHANGE,
     INSTANCE_MEMBER_CHANGE,
@@ -36,6 +42,8 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_OPERATION_LIST,
     INSTANCE_READ,
     INSTANCE_REPORT,
+    INSTANCE_USAGE_READ,
+    INSTANCE_USAGE_REPORT,
 )
 from bailiwick.wire.actions.leases import LEASE_READ
 from bailiwick.wire.actions.nodes import NODE_READ
@@ -46,6 +54,8 @@ from bailiwick.wire.instances import (
     InstanceMember,
     InstanceMemberChange,
     InstanceReport,
+    InstanceUsage,
+    InstanceUsageReport,
     NewOperation,
 )
 from bailiwick.wire.work import Lease
@@ -78,6 +88,7 @@ class Kit:
         self.log = tools.log.about(instance_id=instance.instance_id, generation=instance.generation)
         self._etag, self._tools = etag, tools
         self._members: list[InstanceMember] | None = None
+        self._next_report: int | None = None
 
     @property
     def is_leaving(self) -> bool:
@@ -103,66 +114,71 @@ class Kit:
         )
         return self._act(change, f"{generation}/{serial}")
 
-    def drain(self, component_key: str) -> int | None:
-        """Have a member go when it has nothing to do any more."""
-        return self._take(MemberAction.DRAIN, component_key)
+    def drain(self, member: str | int) -> int | None:
+        """Have a member go when it has nothing to do any more; by what it is called, or number."""
+        return self._take(MemberAction.DRAIN, member)
 
-    def remove(self, component_key: str) -> int | None:
+    def remove(self, member: str | int) -> int | None:
         """Have a member go now."""
-        return self._take(MemberAction.REMOVE, component_key)
+        return self._take(MemberAction.REMOVE, member)
 
-    def replace(self, component_key: str) -> int | None:
+    def replace(self, member: str | int) -> int | None:
         """Have another in a member's place."""
-        return self._take(MemberAction.REPLACE, component_key)
+        return self._take(MemberAction.REPLACE, member)
 
-    def _take(self, action: MemberAction, component_key: str) -> int | None:
+    def _take(self, action: MemberAction, member: str | int) -> int | None:
+        if isinstance(member, int):
+            return self._act(InstanceMemberChange(action=action, member_id=member), str(member))
         newest = max(
-            (each.member_id for each in self.members if each.component_key == component_key),
+            (each.member_id for each in self.members if each.component_key == member),
             default=0,
         )
-        return self._act(
-            InstanceMemberChange(action=action, component_key=component_key), str(newest)
-        )
+        return self._act(InstanceMemberChange(action=action, component_key=member), str(newest))
 
     def _act(self, change: InstanceMemberChange, state: str) -> int | None:
         self._check_leads()
         word = change.action.value
-        key = self._key(word, change.component_key, state)
+        called = change.component_key or f"member-{change.member_id}"
+        key = self._key(word, called, state)
         done = self._tools.client.send_under(
             key, INSTANCE_MEMBER_CHANGE, body=change, path=self._path
         )
-        self._told(f"{word} {change.component_key}")
+        self._told(f"{word} {called}")
         self._members = None
         return done.operation_id
 
-    # -- what members are, and what is run inside them ---------------------------------------
+    def run_inside(
+        self,
+        component_key: str,
+        command: Sequence[str],
+        *,
+        given: bytes = b"",
+        within_s: float = WITHIN_S,
+    ) -> RanInside:
+        """Run a program inside a member that is there, with this on its input; how it ended.
+
+        It needs ``scheduler.job.exec``.
+        """
+        self._check_leads()
+        client, job_id = self._tools.client, self._running(component_key).job_id or 0
+        return run_inside(client, job_id, command=command, given=given, within_s=within_s)
 
     def lease(self, component_key: str) -> Lease:
-        """What a member holds, and where; takes ``scheduler.lease.read``."""
-        lease_id = self._member(component_key).lease_id
+        """What a member that is there holds, and where; it needs ``scheduler.lease.read``."""
+        lease_id = self._running(component_key).lease_id
         return self._tools.client.send(LEASE_READ, path={"lease_id": lease_id or 0})
 
     def node(self, name: str) -> Node:
-        """The machine on which a member is; takes ``scheduler.node.read``."""
+        """The machine on which a member is; it needs ``scheduler.node.read``."""
         return self._tools.client.send(NODE_READ, path={"node": name})
 
-    def run(
-        self, component_key: str, argv: list[str], *, data: bytes = b"", wait_s: float = 120.0
-    ) -> Ran:
-        """Run a program inside a member; takes ``scheduler.job.exec``.
-
-        It is sealed that it was run, with its first words: a secret is given as ``data``.
-        """
-        self._check_leads()
-        job_id = self._member(component_key).job_id
-        return run_inside(self._tools.client, job_id or 0, argv=argv, data=data, wait_s=wait_s)
-
-    def _member(self, component_key: str) -> InstanceMember:
-        """The newest member of that name."""
-        found = [each for each in self.members if each.component_key == component_key]
-        if not found:
-            raise NotFound("member", component_key)
-        return max(found, key=lambda each: each.member_id)
+    def _running(self, component_key: str) -> InstanceMember:
+        """The newest member of that name that is there."""
+        up = (MemberPhase.READY, MemberPhase.DRAINING)
+        found = [e for e in self.members if e.component_key == component_key and e.phase in up]
+        if not found or found[-1].job_id is None:
+            raise Outdated(f"{component_key} does not run")
+        return found[-1]
 
     # -- status ------------------------------------------------------------------------------
 
@@ -225,6 +241,33 @@ class Kit:
         if found.generation != generation or etag is None:
             raise Outdated("something else is wanted now")
         self.instance, self._etag = found, etag
+
+    # -- use, in units of the app ------------------------------------------------------------
+
+    def usage(self) -> InstanceUsage:
+        """What was told of the instance's use so far, and up to when."""
+        return self._tools.client.send(INSTANCE_USAGE_READ, path=self._path)
+
+    def report_usage(
+        self, unit: str, quantity: int, *, window: tuple[int, int], component_key: str | None = None
+    ) -> None:
+        """Tell how much of a unit was used from one time (in ms) to another that is over.
+
+        After a crash begin again where ``usage`` says that it was told until.
+        """
+        self._check_leads()
+        if self._next_report is None:
+            self._next_report = self.usage().next_sequence
+        body = InstanceUsageReport(
+            sequence=self._next_report,
+            unit=unit,
+            quantity=quantity,
+            from_ms=window[0],
+            to_ms=window[1],
+            component_key=component_key,
+        )
+        self._tools.client.send(INSTANCE_USAGE_REPORT, body=body, path=self._path)
+        self._next_report += 1
 
     # -- tasks and secrets -------------------------------------------------------------------
 

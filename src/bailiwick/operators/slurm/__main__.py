@@ -13,9 +13,9 @@ import argparse
 from pathlib import Path
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
+from bailiwick.operators.kit.packing import digest_of
 from bailiwick.operators.slurm.keys import ClusterKeys
-from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of
-from bailiwick.operators.slurm.packing import digest_of, pack_member
+from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.reconciling import SlurmOperator
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from bailiwick.operators.slurm.packing import BOOTSTRAP, digest_of, pack_member
+from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of, pack
 from bailiwick.operators.slurm.wanted import WORKERS_MAX
 from bailiwick.vocab.errors import InvalidValue
 
@@ -60,9 +61,14 @@ class SlurmOffer:
         return shape
 
 
+def pack_member() -> bytes:
+    """The program of the members."""
+    return pack(Path(__file__).parent / "member")
+
+
 def manifest_of(offer: SlurmOffer) -> str:
     """The manifest as a document; JSON, which is YAML as well."""
-    command = ["python3", "-I", "-c", BOOTSTRAP]
+    command = ["python3", "-I", "-c", BOOTSTRAP, "run"]
     role: dict[str, Any] = {"artifact": "member", "command": command}
     document = {
         "app": APP,

@@ -7,19 +7,12 @@ import time
 from typing import Any, Final
 
 from bailiwick.client import Refusal
-from bailiwick.operators.kit import Kit
-from bailiwick.operators.slurm.packing import PROGRAM
+from bailiwick.operators.kit import Kit, RanInside
+from bailiwick.operators.kit.packing import DELIVER, PROGRAM
 from bailiwick.vocab.errors import BailiwickError
 
 _ASK: Final = ["python3", "-I", PROGRAM, "ask"]
-# The file appears as a whole; the member begins it only if its digest is the one it waits for.
-_TAKE: Final = [
-    "python3",
-    "-I",
-    "-c",
-    f"import os,sys; f=open('.{PROGRAM}','wb'); f.write(sys.stdin.buffer.read()); f.close(); "
-    f"os.replace('.{PROGRAM}','{PROGRAM}')",
-]
+_WITHIN_S: Final = 120.0
 _BEGIN_S: Final = 20.0
 _LOOK_S: Final = 0.3
 
@@ -32,19 +25,22 @@ def ask_member(kit: Kit, key: str, *, question: dict[str, Any], program: bytes) 
     """The answer of a member; ``program`` is brought to one that has none."""
     data = json.dumps(question).encode()
     try:
-        ran = kit.run(key, _ASK, data=data)
-        if ran.code:
-            kit.run(key, _TAKE, data=program)
+        ran = _run(kit, key, data)
+        if not ran.is_well:
+            kit.run_inside(key, DELIVER, given=program)
             until = time.monotonic() + _BEGIN_S
-            while ran.code and time.monotonic() < until:
+            while not ran.is_well and time.monotonic() < until:
                 time.sleep(_LOOK_S)
-                ran = kit.run(key, _ASK, data=data)
+                ran = _run(kit, key, data)
     except (Refusal, BailiwickError) as error:
         raise MemberAway(f"{key} cannot be asked: {error}") from error
-    if ran.code:
-        told = ran.err.decode(errors="replace").strip()[-200:]
-        raise MemberAway(f"{key} does not answer: {told}")
-    answer: dict[str, Any] = json.loads(ran.out)
+    if not ran.is_well:
+        raise MemberAway(f"{key} does not answer: {ran.why}")
+    answer: dict[str, Any] = json.loads(ran.stdout)
     if "error" in answer:
         raise MemberAway(f"{key} will not: {answer['error']}")
     return answer
+
+
+def _run(kit: Kit, key: str, question: bytes) -> RanInside:
+    return kit.run_inside(key, _ASK, given=question, within_s=_WITHIN_S)

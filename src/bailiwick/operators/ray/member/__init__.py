@@ -1,0 +1,1 @@
+"""What a member of a cluster runs: the standard library only, packed into one file."""
