@@ -33,30 +33,32 @@ def test_a_program_inside_a_member_is_given_all_and_tells_all_within_bounds(
             until(lambda: caller.ask("GET", phase)["phase"] == "running", "it runs")
 
             with subtests.test("all that is given arrives, then its end"):
-                ran = run_inside(client, job, ["/usr/bin/env", "sha256sum"], given=MUCH)
+                ran = run_inside(client, job, command=["/usr/bin/env", "sha256sum"], given=MUCH)
                 assert ran.is_well
                 assert ran.stdout.split()[0].decode() == hashlib.sha256(MUCH).hexdigest()
 
             with subtests.test("how it ended is told, with its last words"):
-                ran = run_inside(client, job, ["/bin/sh", "-c", "echo out; echo no >&2; exit 3"])
+                ran = run_inside(
+                    client, job, command=["/bin/sh", "-c", "echo out; echo no >&2; exit 3"]
+                )
                 assert (ran.stdout, ran.stderr, ran.why) == (b"out\n", b"no\n", "exited 3: no")
                 assert not ran.is_well
 
             with subtests.test("one that is not there is told as that"):
-                ran = run_inside(client, job, ["/no/such/program"])
+                ran = run_inside(client, job, command=["/no/such/program"])
                 assert not ran.is_well
                 assert ran.why
 
             with subtests.test("one that never ends is ended"):
                 slow = ["/bin/sh", "-c", "echo $$; exec sleep 900"]
-                ran = run_inside(client, job, slow, within_s=2)
+                ran = run_inside(client, job, command=slow, within_s=2)
                 assert ran.outcome.end is ExecEnd.ENDED
                 assert ran.why == "ended: it took too long"
                 place = Path(f"/proc/{int(ran.stdout)}")
                 until(lambda: not place.exists(), "it is gone")
 
             with subtests.test("one that writes without end is ended"):
-                ran = run_inside(client, job, ["/bin/cat", "/dev/zero"])
+                ran = run_inside(client, job, command=["/bin/cat", "/dev/zero"])
                 assert ran.outcome.end is ExecEnd.ENDED
                 assert len(ran.stdout) < 4 * OUTPUT_BYTES_MAX
 
@@ -64,4 +66,4 @@ def test_a_program_inside_a_member_is_given_all_and_tells_all_within_bounds(
                 caller.ask("DELETE", phase, key="end")
                 until(lambda: caller.ask("GET", phase)["phase"] == "cancelled", "it is over")
                 with pytest.raises(Refusal):
-                    run_inside(client, job, ["/bin/true"])
+                    run_inside(client, job, command=["/bin/true"])

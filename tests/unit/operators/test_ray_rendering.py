@@ -11,8 +11,8 @@ from bailiwick.operators.ray.member.rendering import (
     OWN_BYTES,
     PORTS,
     BadOrder,
-    Cluster,
-    Holding,
+    ClusterDoor,
+    MemberHolding,
     drain_words,
     environment,
     head_words,
@@ -27,9 +27,11 @@ from bailiwick.operators.ray.member.rendering import (
 TOKEN = "0123456789abcdef" * 4
 numbers = st.integers(1, 2**40)
 hosts = st.one_of(st.ip_addresses(v=4).map(str), numbers.map(own_loopback))
-clusters = st.builds(Cluster, numbers, hosts, port=st.integers(1024, 65_531), token=st.just(TOKEN))
+clusters = st.builds(
+    ClusterDoor, numbers, hosts, port=st.integers(1024, 65_531), token=st.just(TOKEN)
+)
 held = st.builds(
-    Holding,
+    MemberHolding,
     numbers,
     hosts,
     cpus=st.integers(0, 256),
@@ -45,7 +47,9 @@ def number_of(words: list[str], name: str) -> int:
 
 
 @given(held, clusters)
-def test_a_worker_is_never_told_more_than_its_lease_holds(member: Holding, at: Cluster) -> None:
+def test_a_worker_is_never_told_more_than_its_lease_holds(
+    member: MemberHolding, at: ClusterDoor
+) -> None:
     try:
         words = worker_words("ray", member, cluster=at, temp="/tmp/x")
     except BadOrder:
@@ -60,7 +64,7 @@ def test_a_worker_is_never_told_more_than_its_lease_holds(member: Holding, at: C
 
 @given(held, clusters)
 def test_a_head_takes_no_tasks_and_each_of_its_ports_is_its_own(
-    member: Holding, at: Cluster
+    member: MemberHolding, at: ClusterDoor
 ) -> None:
     try:
         words = head_words("ray", member, cluster=at, temp="/tmp/x")
@@ -74,7 +78,7 @@ def test_a_head_takes_no_tasks_and_each_of_its_ports_is_its_own(
 
 
 @given(held, clusters)
-def test_a_token_is_in_no_command(member: Holding, at: Cluster) -> None:
+def test_a_token_is_in_no_command(member: MemberHolding, at: ClusterDoor) -> None:
     for words in (head_words, worker_words):
         try:
             told = words("ray", member, cluster=at, temp="/tmp/x")
@@ -98,7 +102,7 @@ def test_memory_is_split_without_rest_below_zero_or_refused(
 
 
 @given(clusters)
-def test_a_cluster_that_is_passed_on_is_the_same(cluster: Cluster) -> None:
+def test_a_cluster_that_is_passed_on_is_the_same(cluster: ClusterDoor) -> None:
     assert parse_cluster(cluster.plain()) == cluster
 
 
@@ -126,7 +130,7 @@ def test_members_on_one_machine_have_addresses_and_ports_of_their_own(one: int, 
 
 
 def test_a_lease_token_is_not_in_what_tasks_find() -> None:
-    cluster = Cluster(1, "10.0.0.5", 14_000, TOKEN)
+    cluster = ClusterDoor(1, "10.0.0.5", 14_000, TOKEN)
     base = {"BAILIWICK_LEASE_TOKEN": "secret", "HOME": "/x", "PATH": "/bin"}
     found = environment(base, cluster, ray="/opt/ray/bin/ray")
     assert "secret" not in found.values()

@@ -57,8 +57,8 @@ class RanInside:
 def run_inside(
     client: Client,
     job_id: int,
-    command: Sequence[str],
     *,
+    command: Sequence[str],
     given: bytes = b"",
     within_s: float = WITHIN_S,
 ) -> RanInside:

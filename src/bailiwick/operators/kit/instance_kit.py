@@ -154,8 +154,8 @@ class Kit:
         found = [e for e in self.members if e.component_key == component_key and e.phase in up]
         if not found or found[-1].job_id is None:
             raise Outdated(f"{component_key} does not run")
-        client = self._tools.client
-        return run_inside(client, found[-1].job_id, command, given=given, within_s=within_s)
+        client, job_id = self._tools.client, found[-1].job_id
+        return run_inside(client, job_id, command=command, given=given, within_s=within_s)
 
     # -- status ------------------------------------------------------------------------------
 

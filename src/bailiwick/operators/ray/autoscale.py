@@ -12,9 +12,9 @@ Rules:
 - What was seen before comes in, what to remember goes out. Who remembers nothing lets nobody go
   before the whole time has passed again.
 
->>> bounds = Bounds(least=0, most=4)
->>> seen = Seen(workers=(), demand=(({"CPU": 1.0}, 3),))
->>> memory, first = decide(Memory(), seen, bounds=bounds, now_s=0.0)
+>>> bounds = ScaleBounds(least=0, most=4)
+>>> seen = ClusterSeen(workers=(), demand=(({"CPU": 1.0}, 3),))
+>>> memory, first = decide(ScaleMemory(), seen, bounds=bounds, now_s=0.0)
 >>> decide(memory, seen, bounds=bounds, now_s=60.0)[1]
 Grow(count=1)
 """
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice, repeat
 from typing import Final, TypeAlias
 
 from bailiwick.vocab.errors import InvalidValue
@@ -36,7 +37,7 @@ Bundle = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ScaleBounds:
     """Within what a cluster grows and shrinks, and how patiently."""
 
     least: int = 0
@@ -54,7 +55,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerState:
+class ScaledWorker:
     """A worker that is wanted: how the platform calls it, and how the cluster sees it."""
 
     key: str
@@ -64,15 +65,15 @@ class WorkerState:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ClusterSeen:
     """One look at a cluster."""
 
-    workers: tuple[WorkerState, ...] = ()
+    workers: tuple[ScaledWorker, ...] = ()
     demand: tuple[tuple[Bundle, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class ScaleMemory:
     """What is remembered from one look to the next."""
 
     waits_since_s: float | None = None
@@ -82,7 +83,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class StaySize:
     """As many as there are. ``unfit``: how many wait that no worker could ever take."""
 
     unfit: int = 0
@@ -102,12 +103,12 @@ class Shrink:
     keys: tuple[str, ...]
 
 
-ScaleDecision: TypeAlias = Stay | Grow | Shrink
+ScaleDecision: TypeAlias = StaySize | Grow | Shrink
 
 
 def decide(
-    memory: Memory, seen: Seen, *, bounds: Bounds, now_s: float
-) -> tuple[Memory, ScaleDecision]:
+    memory: ScaleMemory, seen: ClusterSeen, *, bounds: ScaleBounds, now_s: float
+) -> tuple[ScaleMemory, ScaleDecision]:
     """What to do now, and what to remember."""
     size = _size(seen, memory)
     fit, unfit = _sort_out(seen.demand, size)
@@ -117,7 +118,7 @@ def decide(
         if each.has is not None and not each.is_busy
     }
     waits = None if not fit else min(_or(memory.waits_since_s, now_s), now_s)
-    after = Memory(waits, idle, size)
+    after = ScaleMemory(waits, idle, size)
     there = len(seen.workers)
     if there < bounds.least:
         return after, Grow(bounds.least - there)
@@ -127,16 +128,16 @@ def decide(
         count = min(lacking, bounds.most - there, max(1, there))
         if count > 0:
             # What was just asked for gets as long as this did before more is.
-            return Memory(now_s, idle, size), Grow(count)
+            return ScaleMemory(now_s, idle, size), Grow(count)
     leave = _to_leave(seen, idle, bounds=bounds, now_s=now_s, is_waiting=bool(fit))
-    return after, Shrink(leave) if leave else Stay(unfit)
+    return after, Shrink(leave) if leave else StaySize(unfit)
 
 
 def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-def _size(seen: Seen, memory: Memory) -> Bundle:
+def _size(seen: ClusterSeen, memory: ScaleMemory) -> Bundle:
     """What an empty worker has: the least that any of them has of each thing."""
     known = [each.has for each in seen.workers if each.has is not None]
     if not known:
@@ -169,19 +170,18 @@ def workers_for(demand: Sequence[tuple[Bundle, int]], size: Bundle, *, most: int
         return 0
     if not size:
         return 1  # the first that comes shows what one has
+    largest = sorted(demand, key=lambda pair: -sum(pair[0].values()))
+    each_one = chain.from_iterable(repeat(needs, count) for needs, count in largest)
     free: list[dict[str, float]] = []
-    left = PACKED_MAX
-    for needs, count in sorted(demand, key=lambda pair: -sum(pair[0].values())):
-        for _ in range(min(count, left)):
-            left -= 1
-            room = next((each for each in free if _fits(needs, each)), None)
-            if room is None:
-                if len(free) >= most:
-                    return most
-                room = dict(size)
-                free.append(room)
-            for name, amount in needs.items():
-                room[name] = room.get(name, 0.0) - amount
+    for needs in islice(each_one, PACKED_MAX):
+        room = next((each for each in free if _fits(needs, each)), None)
+        if room is None:
+            room = dict(size)
+            free.append(room)
+        if len(free) > most:
+            return most
+        for name, amount in needs.items():
+            room[name] = room.get(name, 0.0) - amount
     return len(free)
 
 
@@ -190,7 +190,12 @@ def _fits(needs: Bundle, room: Bundle) -> bool:
 
 
 def _to_leave(
-    seen: Seen, idle: Mapping[str, float], *, bounds: Bounds, now_s: float, is_waiting: bool
+    seen: ClusterSeen,
+    idle: Mapping[str, float],
+    *,
+    bounds: ScaleBounds,
+    now_s: float,
+    is_waiting: bool,
 ) -> tuple[str, ...]:
     """Who may go: those that are too many as soon as they are idle, others after a time."""
     there = len(seen.workers)

@@ -12,7 +12,7 @@ Rules:
   like one.
 
 >>> split_memory(2048, is_head=False, store_percent=30)
-(644245094, 1100585369)
+(644245094, 1100585370)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BadOrder(ValueError):
 
 
 @dataclass(frozen=True)
-class Holding:
+class MemberHolding:
     """What a member holds, and where it is."""
 
     member_id: int
@@ -62,7 +62,7 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterDoor:
     """Where a cluster is, and what opens it."""
 
     head_id: int
@@ -99,12 +99,12 @@ class Cluster:
         }
 
 
-def parse_cluster(told: object) -> Cluster:
+def parse_cluster(told: object) -> ClusterDoor:
     """A cluster as it was passed on; ``BadOrder`` if it is none."""
     names = ("head_id", "host", "port", "token")
     if not isinstance(told, dict) or sorted(told) != sorted(names):
         raise BadOrder(f"expected {', '.join(names)}")
-    return Cluster(told["head_id"], told["host"], told["port"], told["token"])
+    return ClusterDoor(told["head_id"], told["host"], told["port"], told["token"])
 
 
 def within(name: str, value: object, *, least: int, most: int) -> None:
@@ -165,7 +165,7 @@ def count_devices(visible: str) -> int:
     return len([each for each in visible.split(",") if each.strip()])
 
 
-def head_words(ray: str, held: Holding, *, cluster: Cluster, temp: str) -> list[str]:
+def head_words(ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: str) -> list[str]:
     """The command by which a member becomes the head of its cluster."""
     return [
         *(ray, "start", "--head", f"--port={cluster.port}", f"--dashboard-host={cluster.host}"),
@@ -175,7 +175,7 @@ def head_words(ray: str, held: Holding, *, cluster: Cluster, temp: str) -> list[
     ]
 
 
-def worker_words(ray: str, held: Holding, *, cluster: Cluster, temp: str) -> list[str]:
+def worker_words(ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: str) -> list[str]:
     """The command by which a member joins a cluster."""
     if cluster.is_here != is_loopback(held.host):
         raise BadOrder(
@@ -189,7 +189,7 @@ def worker_words(ray: str, held: Holding, *, cluster: Cluster, temp: str) -> lis
     ]
 
 
-def drain_words(ray: str, cluster: Cluster, *, within_s: int) -> list[str]:
+def drain_words(ray: str, cluster: ClusterDoor, *, within_s: int) -> list[str]:
     """The command by which a member has Ray place nothing more on it."""
     return [
         *(ray, "drain-node", f"--address={cluster.host}:{cluster.port}"),
@@ -198,7 +198,7 @@ def drain_words(ray: str, cluster: Cluster, *, within_s: int) -> list[str]:
     ]
 
 
-def _common(held: Holding, *, is_head: bool, temp: str) -> list[str]:
+def _common(held: MemberHolding, *, is_head: bool, temp: str) -> list[str]:
     store, heap = split_memory(held.mem_mib, is_head=is_head, store_percent=held.store_percent)
     return [
         *("--disable-usage-stats", f"--node-ip-address={held.host}"),
@@ -212,7 +212,7 @@ def _common(held: Holding, *, is_head: bool, temp: str) -> list[str]:
     ]
 
 
-def environment(base: dict[str, str], cluster: Cluster, *, ray: str) -> dict[str, str]:
+def environment(base: dict[str, str], cluster: ClusterDoor, *, ray: str) -> dict[str, str]:
     """What Ray's processes, and those who speak to it, find in their environment."""
     folder = ray.rpartition("/")[0]
     path = base.get("PATH", "/usr/local/bin:/usr/bin:/bin")
