@@ -35,7 +35,7 @@ def ask(house: HttpHouse, path: str = LEASES, **more: Any) -> Any:
 
 @pytest.mark.parametrize("path", [LEASES, JOBS])
 def test_a_label_of_the_platform_is_refused(house: HttpHouse, path: str) -> None:
-    for label in ("bailiwick.instance=1", "bailiwick.scheduler=hello"):
+    for label in ("bailiwick.instance=1", "bailiwick.scheduler=hello", "bailiwick.part=workload"):
         found = ask(house, path, job_labels=[label])
         assert (found.status_code, found.json()["code"]) == (422, "invalid_value")
 

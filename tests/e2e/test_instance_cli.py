@@ -77,5 +77,16 @@ def test_members_are_named_by_what_they_are_called(
     assert "extra of demo is drained" in done(cli("app", "member", "drain", "demo", "extra", *AT))
     done(cli("app", "member", "replace", "demo", "worker-0", *AT))
     one_line(cli("app", "member", "remove", "demo", "none", *AT, "-y"), 2, "none")
+    rows = json.loads(done(cli(*ONE, "members", "demo", *AT, "-o", "json")))["items"]
+    newest = max(row["member_id"] for row in rows if row["component_key"] == "worker-0")
+    number = ("--member-id", str(newest))
+    both = cli("app", "member", "drain", "demo", "worker-0", *number, *AT)
+    one_line(both, 2, "one of the two")
+    waits = ("--wait", "--timeout", "1ms")
+    waited = cli("app", "member", "replace", "demo", *number, *AT, *waits)
+    assert waited.code == 4, "no loop runs here: it does not end"
+    gone = cli("app", "member", "drain", "demo", *number, *AT)
+    one_line(gone, 3, "is not worker-0 any more")
+    one_line(cli("app", "member", "drain", "demo", "--member-id", "999", *AT), 2, "999")
     be(served, "project_viewer@lab", monkeypatch)
     one_line(cli("app", "member", "drain", "demo", "worker-0", *AT), 3, "instance.update")

@@ -15,7 +15,7 @@ import pytest
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.executors.artifacts.fetching import Fetcher
-from bailiwick.executors.artifacts.guarded import AddressForbidden, is_public
+from bailiwick.executors.artifacts.guarded import AddressForbidden
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.vocab.apps import ArtifactKind, SourceTier
 from bailiwick.vocab.apps import VerificationReason as Why
@@ -300,32 +300,6 @@ def test_for_a_tenant_no_inner_address_and_no_folder_is_asked(
     assert registry.asked == []
     fetcher.networks = (ip_network("127.0.0.0/8"),)
     fetcher.fetch(BLOB, source(place.address, tier=tenant))
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.0.0.1",
-        "192.168.1.1",
-        "172.16.0.9",
-        "169.254.169.254",
-        "0.0.0.0",
-        "100.64.0.1",
-        "224.0.0.1",
-        "::1",
-        "fe80::1",
-        "fe80::1%eth0",
-        "fd00::1",
-        "::ffff:10.0.0.1",
-        "64:ff9b::a00:1",
-        "2002:a00:1::",
-        "ff02::1",
-        "no",
-    ],
-)
-def test_an_inner_address_is_none_that_anybody_could_ask(address: str) -> None:
-    assert not is_public(address)
 
 
 def test_a_link_or_a_pipe_in_a_folder_is_no_blob(fetcher: Fetcher, tmp_path: Path) -> None:

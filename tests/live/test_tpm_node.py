@@ -101,7 +101,8 @@ def trusted(house: Fleet, node: str, tpm: SoftwareTpm, *, state: Path) -> Iterat
     try:
         assert done.returncode == 0, done.stderr
         assert f"{node} has proved itself: trusted" in done.stderr
-        yield agent
+        with house.heard(node):
+            yield agent
     finally:
         house.ask("DELETE", f"/v1/nodes/{node}/enrolment?kind=tpm2")
 

@@ -124,10 +124,10 @@ def test_a_name_that_is_not_there_is_as_one_that_is_not_allowed(
 def test_an_answer_that_is_no_http_and_a_fault_of_ours_end_one_try(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*arguments: object) -> bool:
+    def broken(*arguments: object, **more: object) -> bool:
         raise RuntimeError("nobody thought of this")
 
-    monkeypatch.setattr(sender_module, "is_allowed", broken)
+    monkeypatch.setattr(sender_module, "are_allowed", broken)
     assert send("https://127.0.0.1:9/", certificate) == NotReached(DeliveryFault.NO_CONNECTION)
 
 

@@ -158,7 +158,8 @@ def test_what_is_refused_too_often_or_for_good_is_a_dead_letter_and_can_be_repla
 ) -> None:
     receiver.answer = lambda message: 503
     place, _ = hook(house, receiver.url)
-    with sending(house):
+    counted: list[str] = []
+    with sending(house, dead=counted.append):
         first = happen(house)
         receiver.wait_for(PACE.tries_max)
         until(lambda: deliveries(house, place, "dead"), "the first is dead")
@@ -170,6 +171,7 @@ def test_what_is_refused_too_often_or_for_good_is_a_dead_letter_and_can_be_repla
             (second, 1, "gone", 410),
             (first, PACE.tries_max, "status", 503),
         ]
+        assert counted == ["status", "gone"]
         receiver.answer = lambda message: 200
         seen = len(receiver.messages)
         assert ask(house, "replay", place) == {"events": 2}

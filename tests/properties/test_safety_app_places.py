@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bailiwick.apps.overlays import Overlay
-from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.iam import Scope
 from bailiwick.kernel import (
@@ -34,6 +33,7 @@ from bailiwick.kernel.apps.guard import AppPlaceGuard
 from bailiwick.kernel.apps.instance_commands import DeleteInstance, FinishDeletion
 from bailiwick.kernel.fleet.commands import DepartNode
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.app_uses import INSTANCE_LABEL
 from bailiwick.vocab.apps import PolicyAxis
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.words import HardwareGeneration, Priority

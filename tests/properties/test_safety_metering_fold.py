@@ -46,6 +46,7 @@ from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, Priority
 from tests.support.kernel_histories import Campus
 from tests.support.wide_open import wide_settings
+from tests.unit.billing.bill_makers import WORKER
 
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 ENDS = ("lease_released", "lease_expired", "lease_preempted", "fence_cleared")
@@ -109,6 +110,7 @@ def _act(campus: Campus, chance: Random, is_seen: bool) -> None:
             wait=chance.random() < 0.5,
             project=chance.choice((None, "p")),
             tag=chance.choice((None, "t")),
+            job_labels=chance.choice(({}, {}, {"team": "red"}, WORKER.labels())),
             priority=chance.choice(list(Priority)),
             lease_class=chance.choice(list(LeaseClass)),
             gang_size=chance.choice((1, 1, 1, 2)),

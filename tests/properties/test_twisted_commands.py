@@ -14,6 +14,7 @@ from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from tests.processes.load import node_command, submit_command
 from tests.support.app_manifests import DIGEST, hello
+from tests.support.readiness import good_evidence
 
 ROUNDS = 4_000
 
@@ -129,7 +130,25 @@ def app_models() -> list[dict[str, Any]]:
             "secret_id": "s",
             **own,
         },
+        {
+            "command": "record_app_check",
+            "app": "hello",
+            "version": "1.0.0",
+            "evidence": good_evidence(hello().digest).canonical,
+        },
         {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
+        {
+            "command": "report_app_usage",
+            **own,
+            "instance_id": 1,
+            "source": "sa-1",
+            "sequence": 1,
+            "unit": "job_hour",
+            "quantity": 3,
+            "from_ms": 1,
+            "to_ms": 3_600_001,
+            "component_key": "worker-0",
+        },
     ]
 
 

@@ -86,8 +86,9 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     apps = {"app_published", "app_changed", "app_entitlement_set"}
     apps |= {"artifact_source_set", "artifact_changed", "app_webhook_set"}
     apps |= {"artifact_credential_issued"}
+    apps |= {"app_checked"}
     apps |= {"app_instance_requested", "app_instance_changed", "app_instance_moved"}
-    apps |= {"app_member_changed", "app_operation_changed"}
+    apps |= {"app_member_changed", "app_operation_changed", "app_usage_reported"}
     others = {"finding_reported", "clock_repaired"}
     nobody_here = people | homes | money | audited | graphs | apps | others
     assert {kind.value for kind in RecordKind} - nobody_here == set(FOLD)

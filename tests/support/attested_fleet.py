@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -23,6 +24,7 @@ from tests.processes.harness import Server, running
 from tests.support.waiting import WAIT_S, until
 
 COMMAND = (sys.executable, "-m", "bailiwick.cli.main")
+_BEAT_S = 3.0
 WORK = {"tenant": "lab", "wait": False, "resources": {"cpu_milli": 100, "mem_bytes": 2**20}}
 
 
@@ -99,6 +101,23 @@ class Fleet:
             return (answer.ok["attestation"], answer.ok["quarantined"]) == (state, quarantined)
 
         until(is_so, f"{node} is {state}, quarantined: {quarantined}")
+
+    @contextmanager
+    def heard(self, node: str) -> Iterator[None]:
+        """A node whose agent ran once goes on to be heard, however long the test takes."""
+        token, over = self.admit(node).read_text(), Event()
+
+        def beat() -> None:
+            while not over.wait(_BEAT_S):
+                self.ask("POST", f"/v1/nodes/{node}/heartbeat", token=token)
+
+        beats = Thread(target=beat, name=f"beats-{node}")
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join()
 
     def lease(self, *labels: str) -> Answer:
         """Ask for a lease on a node with these labels, now or not at all."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from bailiwick.apps.life import MEMBER_EDGES
 from bailiwick.apps.overlays import Overlay
-from bailiwick.iam import Permission, ScopeLevel
+from bailiwick.iam import Permission, Role, ScopeLevel
 from bailiwick.kernel import Command
 from bailiwick.kernel.apps import instance_commands as cmd
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.commands import (
     ChangeArtifact,
     IssueArtifactCredential,
@@ -19,8 +20,16 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
+from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
-from bailiwick.kernel.people.commands import CreateProject, CreateTenant, DeleteRole, SetRole
+from bailiwick.kernel.people.commands import (
+    CreateAccount,
+    CreateProject,
+    CreateTenant,
+    DeleteRole,
+    SetMember,
+    SetRole,
+)
 from bailiwick.vocab.apps import (
     AppVisibility,
     ArtifactKind,
@@ -32,8 +41,10 @@ from bailiwick.vocab.errors import BailiwickError
 from tests.support.app_house import VERSIONS, clustered
 from tests.support.app_manifests import DIGEST
 from tests.support.kernel_histories import Campus
+from tests.support.readiness import RUNBOOK, good_evidence
 
 HOMES = (("lab", "vision"), ("firm", "vision"))
+UNITS = ("job_hour", "request")
 COMPONENTS = ("controller-0", "worker-0", "worker-1", "worker-2")
 
 
@@ -56,6 +67,65 @@ def instances() -> Campus:
         with suppress(BailiwickError):
             campus.do(chance.choice(makers)(chance, campus, step), f"actor-{step % 3}")
     return campus
+
+
+def units_and_checks() -> Campus:
+    """What operators tell of use, in and out of order, and checks of an app; some contradicted."""
+    chance, campus = Random(102), Campus()
+    tenant, project = HOMES[0]
+    own = {"tenant": tenant, "project": project}
+    campus.do(CreateTenant(tenant))
+    campus.do(CreateProject(tenant, project))
+    campus.do(CreateAccount("bot", **own))
+    campus.do(SetMember("bot", Role.PROJECT_ADMIN, **own))
+    campus.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
+    campus.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main"))
+    campus.do(ChangeArtifact(DIGEST, trust=ArtifactTrust.VERIFIED))
+    told = clustered(billing_units=UNITS, runbook=RUNBOOK)
+    campus.do(PublishApp(told, visibility=AppVisibility.PUBLIC))
+    campus.do(SetEntitlement("hello", True, Overlay(), tenant))
+    for name in ("one", "two"):
+        campus.do(cmd.RequestInstance(**own, name=name, app="hello", version="1.0.0"))
+    digest = campus.kernel.state.apps.version("hello", "1.0.0").digest
+    ranks: dict[tuple[str, int], int] = {}
+    for step in range(300):
+        campus.now_ms += chance.choice((1, 60_000, 3_600_000))
+        use = _use_of(chance, campus, ranks)
+        with suppress(BailiwickError):
+            if step % 10 == 9:
+                campus.do(_check_of(chance, digest), f"actor-{step % 3}")
+            campus.do(use, f"actor-{step % 3}")
+            ranks[use.source, use.instance_id] = use.sequence
+    return campus
+
+
+def _check_of(chance: Random, digest: str) -> Command:
+    strange = chance.choice(("sha256:" + "0" * 64, digest, digest, digest))
+    found = good_evidence(
+        strange,
+        instance_id=chance.choice((1, 2, 9)),
+        operator=chance.choice(("bot", "bot", "nobody")),
+        strangers=chance.choice((0, 0, 1)),
+    )
+    return RecordAppCheck("hello", "1.0.0", found.canonical)
+
+
+def _use_of(chance: Random, campus: Campus, ranks: dict[tuple[str, int], int]) -> ReportAppUsage:
+    source, number = chance.choice(("bot", "bot-2")), chance.choice((1, 2))
+    rank = ranks.get((source, number), 0) + chance.choice((0, 1, 1, 1, 2))
+    start = max(0, campus.now_ms - chance.choice((1_000, 90_000, 4_000_000)))
+    return ReportAppUsage(
+        tenant=HOMES[0][0],
+        project=HOMES[0][1],
+        instance_id=number,
+        source=source,
+        sequence=max(1, rank),
+        unit=chance.choice((*UNITS, "page")),
+        quantity=chance.randrange(10_000),
+        from_ms=start,
+        to_ms=start + chance.choice((1, 500, 60_000)),
+        component_key=chance.choice((None, None, "worker-0")),
+    )
 
 
 def _own(chance: Random, campus: Campus) -> dict[str, Any]:

@@ -93,7 +93,7 @@ from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
-from tests.support.instance_histories import instances
+from tests.support.instance_histories import instances, units_and_checks
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.wide_open import wide_settings
@@ -495,6 +495,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "execs-77": _execs,
     "apps-26": _apps,
     "instances-93": instances,
+    "units-102": units_and_checks,
 }
 
 

@@ -178,3 +178,24 @@ def test_a_narrowed_token_defines_no_role_that_holds_more(house: HttpHouse) -> N
     body = {"role": "n", "tenant": "lab", "level": "project", "keys": ["iam.token.issue"]}
     headers = {"Authorization": f"Bearer {token}"}
     assert is_broadening(house.client.put("/v1/roles", json=body, headers=headers))
+
+
+def test_a_narrowed_token_hands_out_and_takes_away_no_role_that_holds_more(
+    house: HttpHouse,
+) -> None:
+    from bailiwick.services.authority import Terms
+
+    keys = (P.MEMBER_MANAGE, P.MEMBER_READ)
+    house.do(cmd.SetRole("just-people", ScopeLevel.PROJECT, keys, "lab"))
+    narrow = {"Authorization": f"Bearer {house.token(OWNER, terms=Terms(keys=keys))}"}
+    path = "/v1/tenants/lab/projects/p/members"
+
+    def give_by_token(role: str | None) -> Any:
+        body = {"member": "nora", "role": role}
+        return house.client.put(path, json=body, headers=narrow)
+
+    assert is_broadening(give_by_token("project_admin"))
+    assert give_by_token("just-people").status_code == 200
+    assert give(house, OWNER, "nora", "project_admin").status_code == 200
+    assert is_broadening(give_by_token(None))
+    assert is_broadening(give_by_token("just-people"))

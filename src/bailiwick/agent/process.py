@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 from bailiwick.fleet.node import (
     ADDRESS_LABEL,
     EXECUTOR_LABEL,
+    HOST_MEMBERS_LABEL,
     JOB_MODE_LABEL,
     NODE_EXECUTOR,
+    YES,
 )
 from bailiwick.vocab.errors import InvalidValue
 
@@ -78,6 +80,8 @@ class AgentOptions:
     trust_jobs: bool = False
     job_path: list[str] | None = None
     """How those jobs are kept apart, and what they see: as of a server's own node."""
+    host_members: bool = False
+    """Whether members of apps that were granted it run on the host."""
 
 
 def run_agent(options: AgentOptions, say: Say) -> bool:
@@ -100,12 +104,17 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
         signal.signal(number, lambda *_: stop.set())
     name = node_name(options.node)
     labels = labels_given(options.label or ())
+    if HOST_MEMBERS_LABEL in labels:
+        raise InvalidValue("--label", HOST_MEMBERS_LABEL, "--host-members, which makes it so")
     executor = executor_of(options)
     if executor is not None:
         own = own_address(options.server)
         told = {} if own is None else {ADDRESS_LABEL: own}
         labels = {**told, **labels, EXECUTOR_LABEL: NODE_EXECUTOR}
         labels[JOB_MODE_LABEL] = executor.mode.value
+        if options.host_members:
+            labels[HOST_MEMBERS_LABEL] = YES
+            say("members of apps that were granted it run on the host")
         say(f"jobs are kept apart by the mode {executor.mode}")
 
     attesting = attesting_of(options, say)
@@ -156,6 +165,7 @@ def executor_of(options: AgentOptions) -> LocalExecutor | None:
     """What runs jobs here, kept apart as was said or as well as can be; nothing if none run."""
     if not options.run_jobs:
         given = {"--job-mode": options.job_mode, "--trust-jobs": options.trust_jobs}
+        given["--host-members"] = options.host_members
         for name, value in (*given.items(), ("--job-path", options.job_path)):
             if value:
                 raise InvalidValue(name, value, "--run-jobs beside it")
@@ -169,6 +179,7 @@ def executor_of(options: AgentOptions) -> LocalExecutor | None:
         trust_jobs=options.trust_jobs,
         job_path=options.job_path,
         hidden=(options.attest_state, options.token_file, *keys),
+        host_members=options.host_members,
     )
     return local.open_executor(options.attest_state / JOBS_NAME, apart)
 

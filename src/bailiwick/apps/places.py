@@ -16,8 +16,6 @@ from bailiwick.apps.overlays import EffectivePolicy
 from bailiwick.vocab.apps import PolicyAxis
 from bailiwick.vocab.words import DomainKind
 
-INSTANCE_LABEL: Final = "bailiwick.instance"
-"""Of work that is a member's: the number of its instance."""
 SCHEDULER_LABEL: Final = "bailiwick.scheduler"
 """Of work that is for a scheduler: the word that its instance answers to."""
 RESERVED_PREFIX: Final = "bailiwick."

@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 
 from bailiwick.billing.invoices import Invoice
 from bailiwick.billing.lines import RatedLine, money_text, unit_of
+from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.values import check_integer
 
 Cell: TypeAlias = str | int | None
@@ -44,7 +45,8 @@ COLUMNS: Final = (
     *("journal_size", "currency", "generation", "tag", "lease_class", "resource", "stage"),
     *("cause", "card", "card_tenant", "card_effective", "window_start", "window_end", "used"),
     *("used_unit", "quantity", "unit", "price_per_hour", "cost", "segments"),
-    *("first_record", "last_record"),
+    *("first_record", "last_record", "instance_id", "app", "operating_mode"),
+    *("control_plane_scope", "runtime_backend", "part"),
 )
 """The header of :func:`invoice_csv`."""
 
@@ -64,6 +66,7 @@ def _row(invoice: Invoice, line: RatedLine) -> Iterator[Cell]:
     yield from (iso_time(line.from_ms), iso_time(line.to_ms))
     yield from (line.used, unit.native, line.quantity, unit.name, key.price.text())
     yield from (money_text(line.cost_micros), line.segments, line.first_seq, line.last_seq)
+    yield from key.member or (None,) * len(MemberUse._fields)
 
 
 # -- cells -----------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ Rules:
 - No time of a tenant or project is billed by two invoices; a tenant's covers its projects'. A
   correction bills nothing anew: it is of the period of the invoice that it names.
 - A card, or its withdrawal, holds from the time of its record or later.
+- A lease that is said to be a member's is of the project of that instance, and what it says of the
+  instance is what the record says that made it.
 - Each finding names the records that show it. It is told of the later of two invoices.
 
 >>> from bailiwick.billing.audits import PriceHistory
@@ -21,11 +23,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, TypeAlias, assert_never
+from typing import ClassVar, Final, TypeAlias, assert_never
 
 from bailiwick.billing.audits import InvoiceClaim, PriceHistory
 from bailiwick.billing.invoices import InvoiceHead
 from bailiwick.metering.records import FoldedRecord
+from bailiwick.vocab.app_uses import MemberUse, member_use_in
 
 
 class BillingFindingWord(StrEnum):
@@ -34,6 +37,7 @@ class BillingFindingWord(StrEnum):
     PREFIX_TOO_SHORT = "prefix_too_short"
     BILLED_TWICE = "billed_twice"
     PRICED_IN_THE_PAST = "priced_in_the_past"
+    MISATTRIBUTED = "misattributed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,24 @@ class PricedInThePast:
     effective_ms: int
 
 
-BillingFinding: TypeAlias = PrefixTooShort | BilledTwice | PricedInThePast
+@dataclass(frozen=True, slots=True)
+class Misattributed:
+    """A lease is said to be a member's of an instance that is not so, or not its project's."""
+
+    word: ClassVar = BillingFindingWord.MISATTRIBUTED
+    seq: int
+    at_ms: int
+    tenant: str | None
+    project: str | None
+    instance_id: int
+    field: str
+    """What does not fit: ``project``, or a word about the instance."""
+    told: str
+    sealed: str | None
+    """What the instance's own record says; none if there is no such instance."""
+
+
+BillingFinding: TypeAlias = PrefixTooShort | BilledTwice | PricedInThePast | Misattributed
 
 
 def check_prices(prices: PriceHistory) -> Iterator[PricedInThePast]:
@@ -151,6 +172,44 @@ class PrefixWatch:
         return False
 
 
+# -- whose member it is ------------------------------------------------------------------------
+
+
+class MemberWatch:
+    """Looks at every record once, in order, for leases that claim to be members of what is not."""
+
+    def __init__(self) -> None:
+        self.found: list[Misattributed] = []
+        self._instances: dict[int, tuple[str, dict[str, str]]] = {}
+
+    def see(self, record: FoldedRecord) -> None:
+        """One more record."""
+        if record.kind == "app_instance_requested":
+            words = {name: str(record.body[name]) for name in _INSTANCE_WORDS}
+            self._instances[record.body["instance_id"]] = _owner(record), words
+        elif record.kind == "admission_approved":
+            use = member_use_in(record.body.get("job_labels", ()))
+            if use is not None:
+                self._check(record, use)
+
+    def _check(self, record: FoldedRecord, use: MemberUse) -> None:
+        owner, words = self._instances.get(use.instance_id, (None, {}))
+        told = {"project": _owner(record)} | {n: str(use.plain()[n]) for n in _INSTANCE_WORDS}
+        sealed = {"project": owner, **words}
+        wrong = [name for name, word in told.items() if sealed.get(name) != word]
+        for name in wrong[:1]:
+            whose = record.tenant, record.project, use.instance_id
+            row = name, told[name], sealed.get(name)
+            self.found.append(Misattributed(record.seq, record.at_ms, *whose, *row))
+
+
+_INSTANCE_WORDS: Final = ("app", "operating_mode", "control_plane_scope", "runtime_backend")
+
+
+def _owner(record: FoldedRecord) -> str:
+    return f"{record.tenant}/{record.project}"
+
+
 # -- whom it concerns ------------------------------------------------------------------------
 
 
@@ -171,5 +230,8 @@ def _has_part(claim: InvoiceClaim, finding: BillingFinding) -> bool:
         case PricedInThePast():
             is_its = finding.tenant in (None, head.tenant)
             return is_its and finding.seq < head.journal_size and finding.effective_ms < head.to_ms
+        case Misattributed():
+            is_its = finding.tenant == head.tenant and head.project in (None, finding.project)
+            return is_its and finding.seq < head.journal_size and finding.at_ms < head.to_ms
         case _:
             assert_never(finding)

@@ -14,6 +14,7 @@ Rules:
   unit price times quantity is the cost to the nearest micro, not beyond.
 - A line of a correction has ``ChargeClass`` "Correction", and its quantities and costs are
   differences.
+- What a member of an app's instance used says so in ``Tags``: whose member, and what it does there.
 - Regions and single resources are no part of a bill here; their conditional columns are left out.
 """
 
@@ -71,7 +72,10 @@ def focus_row(invoice: Invoice, line: RatedLine, *, provider: str) -> dict[str, 
 
 def _whose(invoice: Invoice, key: LineKey) -> dict[str, Cell]:
     head = invoice.head
-    tags = None if key.tag is None else json.dumps({"tag": key.tag}, ensure_ascii=False)
+    told = {} if key.tag is None else {"tag": key.tag}
+    if key.member is not None:
+        told |= {name: str(value) for name, value in key.member.plain().items()}
+    tags = json.dumps(told, ensure_ascii=False) if told else None
     return {
         "BillingAccountId": head.tenant,
         "BillingAccountName": head.tenant,

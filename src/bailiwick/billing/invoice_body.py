@@ -8,6 +8,8 @@ Rules:
   digits. Money cannot: an invoice bounds it.
 - Totals, subtotals and the amounts for people stand in a body beside what they follow from. When
   one is read back they have to be what they follow to be, or the body is refused.
+- A line of a member says whose, and then the body is of version 2. Every other body is as it was
+  before there were apps: of version 1, to the last byte.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ from bailiwick.billing.invoices import MONEY_MAX, Invoice, InvoiceHead, InvoiceS
 from bailiwick.billing.lines import CardId, LineKey, Price, RatedLine, unit_of
 from bailiwick.billing.rating import LINES_MAX
 from bailiwick.metering.owners import Stage
+from bailiwick.vocab.app_uses import MemberUse
+from bailiwick.vocab.apps import ControlPlaneScope, MemberPart, OperatingMode
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
-VERSION: Final = 1
+VERSION: Final = 2
+_FIRST: Final = 1
+_MEMBER: Final = "member"
 _TEXT_MAX: Final = 256
 _DIGITS_MAX: Final = 60
 
@@ -39,7 +45,7 @@ def body_of(invoice: Invoice) -> Body:
     """The invoice as plain values."""
     head = invoice.head
     return {
-        "version": VERSION,
+        "version": _version(invoice),
         "invoice_id": head.invoice_id,
         "tenant": head.tenant,
         "scope": head.scope.value,
@@ -61,9 +67,15 @@ def body_of(invoice: Invoice) -> Body:
     }
 
 
+def _version(invoice: Invoice) -> int:
+    """The first that can say all of it: what was issued before keeps its bytes."""
+    return _FIRST if all(line.key.member is None for line in invoice.lines) else VERSION
+
+
 def _line_body(line: RatedLine) -> Body:
     key, card = line.key, line.key.card
-    return {
+    member = {} if key.member is None else {_MEMBER: key.member.plain()}
+    return member | {
         "project": key.project,
         "generation": _word(key.generation),
         "tag": key.tag,
@@ -114,7 +126,7 @@ def digest_of(invoice: Invoice) -> str:
 def invoice_of(body: object) -> Invoice:
     """The invoice that such a body tells; refused unless it is that body to the last value."""
     values = _Values("invoice", body)
-    check_integer("version", values.take("version"), low=VERSION, high=VERSION)
+    check_integer("version", values.take("version"), low=_FIRST, high=VERSION)
     head = InvoiceHead(
         invoice_id=values.text("invoice_id"),
         tenant=values.text("tenant"),
@@ -136,6 +148,18 @@ def invoice_of(body: object) -> Invoice:
     return invoice
 
 
+def _member_of(row: object) -> MemberUse:
+    values = _Values(_MEMBER, row)
+    return MemberUse(
+        values.number("instance_id", low=1),
+        values.text("app"),
+        values.word("operating_mode", OperatingMode),
+        values.word("control_plane_scope", ControlPlaneScope),
+        values.text("runtime_backend"),
+        values.word("part", MemberPart),
+    )
+
+
 def _line_of(row: object, head: InvoiceHead) -> RatedLine:
     values = _Values("line", row)
     key = LineKey(
@@ -155,6 +179,7 @@ def _line_of(row: object, head: InvoiceHead) -> RatedLine:
         ),
         Price(values.number("price_micros_per_hour"), values.number("price_per_mille")),
         Price(values.number("list_micros_per_hour"), values.number("list_per_mille")),
+        _member_of(values.take(_MEMBER)) if _MEMBER in values.names else None,
     )
     return RatedLine(
         key,

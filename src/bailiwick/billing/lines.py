@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, TypeAlias
 from bailiwick.billing.charges import CHARGED, ChargeCause
 from bailiwick.billing.rates import HOUR_MS, WHOLE, RateCard, nearest_micro
 from bailiwick.metering.owners import Stage
+from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.values import GIB, MILLI
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
@@ -152,6 +153,8 @@ class LineKey(NamedTuple):
     """What was asked; :data:`FREE` where the time is not charged."""
     list_price: Price
     """What the list would have asked: another price where the card is the tenant's own."""
+    member: MemberUse | None = None
+    """Whose member the lease is: an instance of an app, and what it does there."""
 
     @property
     def is_charged(self) -> bool:
@@ -162,6 +165,7 @@ class LineKey(NamedTuple):
     def order(self) -> Sortable:
         """By what lines are sorted: field by field, what has no value first."""
         flat: list[str | int | None] = [*self[:8], *self.card, *self.price, *self.list_price]
+        flat += self.member or ()
         return tuple((each is not None, "" if each is None else each) for each in flat)
 
 

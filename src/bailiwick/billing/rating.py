@@ -122,6 +122,7 @@ class _Prices:
             card_id,
             price,
             list_price,
+            account.member,
         )
 
     def _cards_for(

@@ -47,6 +47,8 @@ NAMES: Final = ("correlation_id", "org_id", "project_id", "app_slug", "app_insta
 _HIDDEN: Final = {
     # Its digest is told, and the catalog has it; a message should be small.
     "app_published": ("document",),
+    # Of the evidence of a check the digest is told; the journal has it.
+    "app_checked": ("evidence",),
     # Who hears of a webhook is not told where it leads: an address may be known to few on purpose.
     "app_webhook_set": ("url", "secret_id"),
 }

@@ -117,6 +117,8 @@ class JobSpec:
     """Whether its program begins only once somebody is attached to it, on a terminal."""
     told: Mapping[str, str] = field(default_factory=dict)
     """What the job is told of itself, under names that no user can set: all of ``BAILIWICK_``."""
+    on_host: bool = False
+    """Whether it runs outside the walls, as the machine's own: members of apps alone, granted."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -140,6 +142,9 @@ class JobSpec:
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
         check_kind("is_interactive", self.is_interactive, bool)
+        check_kind("on_host", self.on_host, bool)
+        if self.on_host and self.is_interactive:
+            raise InvalidValue("on_host", True, "a job that nobody is attached to")
         _check_text("server", self.server)
         _check_text("owner", self.owner)
         _check_text("node", self.node)
@@ -317,6 +322,7 @@ _FAULTS: Final = {
     "owner": JobFault.NOT_KEPT_APART,
     "image": JobFault.IMAGE_NOT_USABLE,
     "agent": JobFault.AGENT_TOO_OLD,
+    "on_host": JobFault.HOST_NOT_GIVEN,
 }
 
 

@@ -23,14 +23,17 @@ from bailiwick.fleet.node import (
     ATTESTED_PREFIX,
     EXECUTOR_LABEL,
     HEARTBEAT_LABEL,
+    HOST_MEMBERS_LABEL,
     JOB_MODE_LABEL,
     NodeCapacity,
 )
 from bailiwick.fleet.topology import NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 
-REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL, JOB_MODE_LABEL))
-"""The labels that say by whom a machine was registered."""
+REGISTERED_BY: Final = frozenset(
+    (HEARTBEAT_LABEL, EXECUTOR_LABEL, JOB_MODE_LABEL, HOST_MEMBERS_LABEL)
+)
+"""The labels that say by whom a machine was registered, and how jobs are run there."""
 
 
 def is_same_machine(one: NodeCapacity, other: NodeCapacity) -> bool:

@@ -60,6 +60,9 @@ IMPLIED_LABELS = frozenset((NAME_LABEL, RUNS_JOBS_LABEL, RUNS_ITSELF_LABEL))
 JOB_MODE_LABEL = "job-mode"
 """The key of the label that says how an executor keeps jobs apart on its node."""
 
+HOST_MEMBERS_LABEL = "host-members"
+"""The key of the label of a node whose operator lets members of apps run on the host."""
+
 ADDRESS_LABEL = "address"
 """The key of the label that says where other nodes reach a node on which jobs run."""
 

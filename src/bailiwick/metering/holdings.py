@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from bailiwick.metering.meter import Meter, SharePool
 from bailiwick.metering.owners import IDLE, Account, Idle, Stage, UnavailableCapacity
 from bailiwick.metering.records import FoldedRecord
+from bailiwick.vocab.app_uses import MemberUse, member_use_in
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
 
@@ -100,8 +101,8 @@ class Hold:
     stage: Stage = Stage.HELD
 
 
-_Key: TypeAlias = tuple[str | None, str | None, str | None, str, str | None]
-"""Tenant, project, tag, lease class and generation, as words."""
+_Key: TypeAlias = tuple[str | None, str | None, str | None, str, MemberUse | None, str | None]
+"""Tenant, project, tag, lease class, whose member it is, and generation; as words."""
 
 
 class Payers:
@@ -118,7 +119,10 @@ class Payers:
         devices, milli = node.masks.get(mask) or node.devices(mask), amounts.get(_GPU, 0)
         if devices is None or (milli and (not devices.frees or milli % len(devices.frees))):
             return milli
-        key = (record.tenant, record.project, body.get("tag"), body["lease_class"], devices.word)
+        labels = body.get("job_labels")
+        member = None if labels is None else member_use_in(labels)
+        whose = record.tenant, record.project, body.get("tag"), body["lease_class"]
+        key = (*whose, member, devices.word)
         payer = self._payers.get(key) or self._new(key)
         numbers, found = payer.numbers, []
         for word, amount in amounts.items():
@@ -143,7 +147,7 @@ class Payers:
     def _mixed(self, first: _Key, pools: Sequence[SharePool], each: int) -> Iterator[Want]:
         for pool in pools:
             generation = pool.share.generation
-            key = (*first[:4], None if generation is None else generation.value)
+            key = (*first[:5], None if generation is None else generation.value)
             payer = self._payers.get(key) or self._new(key)
             yield pool.free, each, self._number(pool, payer)
 
@@ -155,8 +159,9 @@ class Payers:
         return payer.numbers[word]
 
     def _new(self, key: _Key) -> LeasePayer:
-        tenant, project, tag, lease_class, word = key
+        tenant, project, tag, lease_class, member, word = key
         generation = None if word is None else HardwareGeneration(word)
-        account = Account(str(tenant), project, tag, LeaseClass(lease_class), generation)
+        sort = LeaseClass(lease_class)
+        account = Account(str(tenant), project, tag, sort, generation, member=member)
         payer = self._payers[key] = LeasePayer(account)
         return payer

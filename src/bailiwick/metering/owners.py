@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
 
@@ -67,6 +68,8 @@ class Account:
     reason: PreemptionReason | None = None
     is_released: bool = False
     """Whether its teardown began because its holder gave it back."""
+    member: MemberUse | None = None
+    """Of which instance of an app it is a member, if it is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ Rules:
   written; a property test holds the two against each other.
 - Plain data is lists, words and integers (which may be larger than 64 bits). Parts are numbered
   anew, densely; pools and accounts keep their numbers, because kept segments refer to them.
-- What cannot be a meter's is refused, and nothing is half read.
+- What cannot be a meter's is refused, and nothing is half read. A snapshot of an earlier format
+  that says no less is read as well: format 2 is this one before leases told whose members they
+  are, and no lease in it does.
 
 >>> from bailiwick.metering.fold import JournalMeter
 >>> read_meter(write_meter(JournalMeter())).size
@@ -35,16 +37,19 @@ from bailiwick.metering.owners import (
 )
 from bailiwick.metering.records import MeterFindingWord
 from bailiwick.metering.values import Line, Share
+from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
 
-FORMAT: Final = 2
+FORMAT: Final = 3
+_READ: Final = (2, FORMAT)
+_ACCOUNT_WORDS: Final = 8
 _IDLE, _RELEASED = "idle", "released"
 
 
 def payer_words(payer: Payer) -> list[str | None]:
-    """A payer as words: one for nobody, eight for an account."""
+    """A payer as words: one for nobody, eight for an account, and six more for a member's."""
     match payer:
         case Idle():
             return [_IDLE]
@@ -54,7 +59,8 @@ def payer_words(payer: Payer) -> list[str | None]:
             words = (payer.lease_class, payer.generation, payer.stage, payer.reason)
             names = [payer.tenant, payer.project, payer.tag]
             words_of = [None if word is None else word.value for word in words]
-            return [*names, *words_of, _RELEASED if payer.is_released else None]
+            member = () if payer.member is None else payer.member.words()
+            return [*names, *words_of, _RELEASED if payer.is_released else None, *member]
 
 
 def payer_of(words: list[str | None]) -> Payer:
@@ -62,7 +68,8 @@ def payer_of(words: list[str | None]) -> Payer:
     if len(words) == 1:
         word = str(words[0])
         return IDLE if word == _IDLE else UNAVAILABLE[UnavailableCause(word)]
-    tenant, project, tag, lease_class, generation, stage, reason, released = words
+    tenant, project, tag, lease_class, generation, stage, reason, released = words[:_ACCOUNT_WORDS]
+    member = words[_ACCOUNT_WORDS:]
     return Account(
         str(tenant),
         project,
@@ -72,6 +79,7 @@ def payer_of(words: list[str | None]) -> Payer:
         Stage(str(stage)),
         None if reason is None else PreemptionReason(reason),
         released == _RELEASED,
+        MemberUse.of(list(map(str, member))) if member else None,
     )
 
 
@@ -140,8 +148,9 @@ def _hold_row(number: int, hold: Hold, place: Mapping[int, int]) -> list[Any]:
 
 def read_meter(body: Mapping[str, Any], *, logs: bool = False) -> JournalMeter:
     """The meter that :func:`write_meter` wrote."""
-    if body.get("format") != FORMAT:
-        raise InvalidValue("format", body.get("format"), f"{FORMAT}; fold the journal again")
+    if body.get("format") not in _READ:
+        expected = f"{' or '.join(map(str, _READ))}; fold the journal again"
+        raise InvalidValue("format", body.get("format"), expected)
     try:
         return _read(body, logs=logs)
     except BailiwickError:

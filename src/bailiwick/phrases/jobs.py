@@ -25,6 +25,8 @@ FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",
     JobFault.DEPENDENCY_NEVER_MET: "a job that it comes after did not end as it needs",
     JobFault.NOT_PERMITTED: "who submitted it may not submit there any more",
+    JobFault.HOST_NOT_GIVEN: "that machine gives no member the host, or its version is not "
+    "granted it any more",
 }
 
 HELD: Final[Mapping[HeldReason, str]] = {

@@ -24,7 +24,9 @@ from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import (
     EXECUTOR_LABEL,
     HEARTBEAT_LABEL,
+    HOST_MEMBERS_LABEL,
     JOB_MODE_LABEL,
+    YES,
     NodeCapacity,
 )
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
@@ -98,12 +100,15 @@ class ThisNode:
         folder: Path,
         node: str,
         job_mode: str | None = None,
+        host_members: bool = False,
     ) -> None:
         self._node = node
         self._loop, self._beats, self._folder = loop, beats, folder
         self._labels = {EXECUTOR_LABEL: executor.name, HEARTBEAT_LABEL: "server"}
         if job_mode is not None:
             self._labels[JOB_MODE_LABEL] = job_mode
+        if host_members:
+            self._labels[HOST_MEMBERS_LABEL] = YES
 
     def run(self, stop: threading.Event) -> None:
         """Join the fleet, then run jobs until told to stop."""

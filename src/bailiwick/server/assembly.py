@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from bailiwick.apps.addresses import Network
 from bailiwick.events.signing import PURPOSE
 from bailiwick.executors import local, registry
 from bailiwick.executors.artifacts.fetching import Fetcher
-from bailiwick.executors.artifacts.guarded import Network
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
@@ -140,7 +140,8 @@ def _metering(base: Base, tables: StoreTables) -> list[Duty]:
 def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
     """What the API has for webhooks, and the duty to send to them."""
     book, key = WebhookBook(base.store), base.authority.key_for(PURPOSE)
-    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private)
+    count = partial(base.telemetry.metrics.count, "bailiwick_webhook_dead_letters_total")
+    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private, dead=count)
     desk = WebhookDesk(book=book, key=key, allow_private=plan.webhooks_private)
     return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
 
@@ -189,7 +190,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     )
     loop = JobLoop(tools)
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
-    duties.append(loop if node is None else here(node=node))
+    duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     webhooks, sends = _webhooks(base, plan)
@@ -207,6 +208,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         execs=ExecDesk(runner),
         desk=desk,
         job_mode=job_mode,
+        host_members=plan.apart.host_members and node is not None,
         clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),

@@ -20,6 +20,7 @@ from bailiwick.telemetry.trace_context import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
+    EvidenceContradicted,
     IllegalTransition,
     InstanceRefused,
     InvalidValue,
@@ -79,6 +80,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.INSTANCE_REFUSED: Row(
         409, False, "the app, its policy or its version does not allow this; `details` says why"
+    ),
+    ErrorCode.EVIDENCE_CONTRADICTED: Row(
+        409, False, "a check of an app says what the journal does not; `details` says what"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -183,6 +187,8 @@ def _details(error: BailiwickError) -> Details:
             return {"digest": error.digest, "reason": error.reason}
         case InstanceRefused():
             return {"reason": error.reason.value, **error.numbers}
+        case EvidenceContradicted():
+            return {"reason": error.reason.value, "record": error.seq}
         case NotLeader():
             return {"leader": error.address}
         case _:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
-from bailiwick.executors.artifacts.guarded import Network
+from bailiwick.apps.addresses import Network
 from bailiwick.executors.clusters import ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties

@@ -273,7 +273,8 @@ def _stretches(meter: MeterBook, line: RatedLine, book: RateBook) -> list[Segmen
         if key.kind is ResourceKind.GPU_MILLI and generation is None:
             generation = HardwareGeneration.OTHER
         mine = account.tenant, account.project, generation, account.tag, account.lease_class
-        return mine == key[:5] and (account.stage, cause_of(account)) == (key.stage, key.cause)
+        step = account.stage, cause_of(account), account.member
+        return mine == key[:5] and step == (key.stage, key.cause, key.member)
 
     found = meter.trace(wanted, (line.from_ms, line.to_ms), kind=key.kind, limit=STRETCHES_MAX + 1)
     if len(found) > STRETCHES_MAX:

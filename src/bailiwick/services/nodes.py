@@ -23,8 +23,11 @@ from bailiwick.fleet.liveness import HeartbeatRule, Liveness
 from bailiwick.fleet.node import (
     EXECUTOR_LABEL,
     HEARTBEAT_LABEL,
+    HOST_MEMBERS_LABEL,
     JOB_MODE_LABEL,
+    LOCAL_EXECUTOR,
     NODE_EXECUTOR,
+    YES,
     NodeCapacity,
 )
 from bailiwick.iam import FLEET, PrincipalKind
@@ -43,6 +46,7 @@ from bailiwick.vocab.words import AttestationState
 
 REPORTED: Final = "agent"
 """The heartbeat label's value of a node that its own agent reported."""
+_OWN: Final = (LOCAL_EXECUTOR, NODE_EXECUTOR)
 UNTOLD: Final = "unknown"
 """In counts: the mode of an agent that does not say it."""
 
@@ -70,6 +74,11 @@ class NodeStanding:
         if self.agent is not None:
             return self.agent.job_mode
         return self.capacity.labels.get(JOB_MODE_LABEL)
+
+    @property
+    def host_members(self) -> bool:
+        """Whether members of apps that were granted it run on the host there."""
+        return gives_host(self.capacity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,12 @@ class NodeBooks:
 def is_run_by_agent(capacity: NodeCapacity) -> bool:
     """Whether the jobs of a node are run by its own agent."""
     return capacity.labels.get(EXECUTOR_LABEL) == NODE_EXECUTOR
+
+
+def gives_host(capacity: NodeCapacity) -> bool:
+    """Whether members of apps may run on the host of a node: where it runs jobs, and says so."""
+    labels = capacity.labels
+    return labels.get(HOST_MEMBERS_LABEL) == YES and labels.get(EXECUTOR_LABEL) in _OWN
 
 
 async def count_agents(caller: Caller, desk: NodeDesk) -> dict[str, int]:
@@ -222,6 +237,9 @@ async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapa
     if executor is not None and not (executor == NODE_EXECUTOR and is_own):
         expected = f"none but {NODE_EXECUTOR}, of the node's own agent"
         raise InvalidValue("labels", executor, expected)
+    if HOST_MEMBERS_LABEL in told.labels and executor is None:
+        expected = f"no {HOST_MEMBERS_LABEL} of a node whose agent runs no jobs"
+        raise InvalidValue("labels", HOST_MEMBERS_LABEL, expected)
     capacity = replace(told, labels={**told.labels, HEARTBEAT_LABEL: REPORTED})
     if not await _is_known(caller, node, wanted=capacity):
         try:
@@ -248,4 +266,9 @@ async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
     if mode is not None and mode != wanted.labels.get(JOB_MODE_LABEL):
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, f"is known with the job mode {mode}", hint=hint)
+    host = HOST_MEMBERS_LABEL
+    if found is not None and found.labels.get(host) != wanted.labels.get(host):
+        does = "" if host in found.labels else "not "
+        hint = "an operator drains it and has it depart; then it can report again"
+        raise Conflict("node", node, f"is known as one that does {does}give the host", hint=hint)
     return found is not None

@@ -6,7 +6,7 @@ Rules:
   one to somebody or takes one away, has all the keys that it holds and is to hold, there. What he
   lacks is told, and the refusal is sealed (``role_broadens``).
 - Roles of the product and of the fleet are everybody's to see, a tenant's are its own.
-- A token that is narrowed to some keys puts no role together that holds others.
+- A token that is narrowed to some keys puts no role together that holds others, and hands out none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bailiwick.iam import (
 from bailiwick.kernel import Done
 from bailiwick.kernel.people.commands import DeleteRole, SetRole
 from bailiwick.runtime.replica import View
-from bailiwick.services.caller import AccessDenied, Caller, Deferred
+from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
 
 
@@ -92,13 +92,7 @@ async def _check_own(
         known = view.state.directory.custom_roles.get((home, name))
         return frozenset(keys) | (frozenset() if known is None else known.permissions)
 
-    touched = await caller.lookup(look)
-    who = caller.principal
-    lacking = missing_keys(who.roles, touched, scope=home)
-    if who.keys is not None:
-        lacking = lacking or tuple(sorted(touched - who.keys))
-    if lacking:
-        raise _refused(caller, lacking, scope=home)
+    _require_all(caller, await caller.lookup(look), scope=home)
 
 
 async def check_hand_out(caller: Caller, scope: Scope, *, member: str, role: str | None) -> None:
@@ -111,13 +105,16 @@ async def check_hand_out(caller: Caller, scope: Scope, *, member: str, role: str
         both = (each.permissions for each in (before, wanted) if each is not None)
         return frozenset[Permission]().union(*both)
 
-    touched = await caller.lookup(look)
-    lacking = missing_keys(caller.principal.roles, touched, scope=scope)
+    _require_all(caller, await caller.lookup(look), scope=scope)
+
+
+def _require_all(caller: Caller, touched: frozenset[Permission], *, scope: Scope) -> None:
+    """Refuse what the caller's roles do not give there, or what its token leaves out."""
+    who = caller.principal
+    lacking = missing_keys(who.roles, touched, scope=scope)
+    if who.keys is not None:
+        lacking = lacking or tuple(key for key in Permission if key in touched - who.keys)
     if lacking:
-        raise _refused(caller, lacking, scope=scope)
-
-
-def _refused(caller: Caller, lacking: Iterable[Permission], *, scope: Scope) -> AccessDenied:
-    told = ", ".join(key.value for key in lacking)
-    message = f"that role is more than you have at {scope}: {told}"
-    return caller.refuse(message, reason="role_broadens")
+        told = ", ".join(key.value for key in lacking)
+        message = f"that role is more than you have at {scope}: {told}"
+        raise caller.refuse(message, reason="role_broadens")

@@ -32,6 +32,7 @@ from bailiwick.services.tables import StoreTables
 from bailiwick.store.counter_rows import CounterEvent, Receipt
 from bailiwick.store.finding_rows import FindingRow
 from bailiwick.store.meter_rows import MeterBook
+from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
 
@@ -42,6 +43,7 @@ class UsageKey(NamedTuple):
     tag: str | None
     generation: HardwareGeneration | None
     lease_class: LeaseClass
+    member: MemberUse | None
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ class FleetUsage(NamedTuple):
 async def read(
     caller: Caller, tables: StoreTables, *, tenant: str, from_ms: int | None, to_ms: int | None
 ) -> TenantUsage:
-    """What a tenant used in a period, by project, tag, generation and class, and its cost."""
+    """What a tenant used in a period, by project, tag, generation, class and member; its cost."""
     caller.require_within(Scope(tenant))
     await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     projects = caller.visible_projects(tenant)
@@ -153,7 +155,7 @@ def _rows(found: Rated) -> dict[UsageKey, UsageSum]:
     rows: dict[UsageKey, UsageSum] = {}
     for line in found.lines:
         key = line.key
-        row = UsageKey(key.project, key.tag, key.generation, key.lease_class)
+        row = UsageKey(key.project, key.tag, key.generation, key.lease_class, key.member)
         rows.setdefault(row, UsageSum()).add(line)
     for use in found.metered.uses:
         if use.used:
@@ -166,4 +168,5 @@ def _key_of(use: Use) -> UsageKey:
     account, generation = use.account, use.account.generation
     if use.kind is ResourceKind.GPU_MILLI and generation is None:
         generation = HardwareGeneration.OTHER
-    return UsageKey(account.project, account.tag, generation, account.lease_class)
+    whose = account.project, account.tag
+    return UsageKey(*whose, generation, account.lease_class, account.member)

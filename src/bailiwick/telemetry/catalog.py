@@ -17,6 +17,7 @@ from typing import Final
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.words import AttestationWord
 from bailiwick.telemetry.signals import REFUSALS
+from bailiwick.vocab.apps import DeliveryFault
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.trust import UntrustedReason
 from bailiwick.vocab.words import (
@@ -63,6 +64,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "attestation": frozenset(AttestationWord),
     "attestation_state": frozenset(AttestationState),
     "capacity_denial": frozenset(CapacityDenial),
+    "delivery_fault": frozenset(DeliveryFault),
     "dimension": frozenset(Dimension),
     "end_cause": frozenset(EndCause),
     "generation": frozenset(HardwareGeneration),
@@ -225,5 +227,6 @@ CATALOG: Final = (
         "How far this machine's clock is ahead of what it disagrees with; below zero: behind.",
     ),
     Spec("bailiwick_watchers", _G, (), "Callers that watch the journal."),
+    Spec("bailiwick_webhook_dead_letters_total", _C, ("delivery_fault",), "Events given up."),
     Spec("bailiwick_telemetry_dropped_total", _C, (), "Spans and log lines that were lost."),
 )

@@ -47,9 +47,11 @@ REFUSALS: Final = (
     *("revoked_token", "expired_token", "account_disabled"),
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
+    "own_check",
     *(f"pull_{fault.value}" for fault in PullFault),
     "role_broadens",
     "foreign_project",
+    "needs_service_account",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

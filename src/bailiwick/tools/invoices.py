@@ -31,6 +31,7 @@ from bailiwick.billing.audits import (
 from bailiwick.billing.bills import PRICES
 from bailiwick.billing.findings import (
     BillingFinding,
+    MemberWatch,
     PrefixWatch,
     check_billed_once,
     check_prices,
@@ -106,26 +107,27 @@ def judged(
 
     Those are added to the findings.
     """
-    watch = PrefixWatch(claims)
+    watch, members = PrefixWatch(claims), MemberWatch()
     ends = (max(claim.head.journal_size, claim.seq or 0) for claim in claims)
     with source.reporter.progress(
         "building invoices", min(max(ends, default=0), source.size)
     ) as on:
-        records = _watched(source, on, watch)
+        records = _watched(source, on, watch, members)
         yield from audit(claims, prices=prices, records=records)
         for _ in records:
             if watch.is_done:
                 break
-    findings += watch.found
+    findings += [*watch.found, *members.found]
 
 
 def _watched(
-    source: OpenedJournal, step: Callable[[int], None], watch: PrefixWatch
+    source: OpenedJournal, step: Callable[[int], None], *watches: PrefixWatch | MemberWatch
 ) -> Iterator[FoldedRecord]:
     for record in source.plain():
         if record.seq % 1_000 == 0:
             step(record.seq)
-        watch.see(record)
+        for watch in watches:
+            watch.see(record)
         yield record
 
 
@@ -143,7 +145,7 @@ def draft_of(source: OpenedJournal, draft: InvoiceDraft) -> Invoice:
         journal_size=source.size,
     )
     with source.reporter.progress("building the invoice", source.size) as step:
-        records = _watched(source, step, PrefixWatch([]))
+        records = _watched(source, step)
         ((_, built),) = rebuild([head], prices=prices, records=records)
     if isinstance(built, Unbuilt):
         raise InvalidValue("invoice", head.tenant, built.why)

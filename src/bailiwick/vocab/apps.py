@@ -255,6 +255,13 @@ class OperationPhase(StrEnum):
         return self in (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
 
 
+class MemberPart(StrEnum):
+    """What a member does for its instance: it steers the others, or does the work."""
+
+    CONTROL_PLANE = "control_plane"
+    WORKLOAD = "workload"
+
+
 class MemberAction(StrEnum):
     """What can be done to a member."""
 
@@ -303,6 +310,20 @@ class InstanceCondition(StrEnum):
     MEMBERS_OUTDATED = "members_outdated"
     READY_OVERDUE = "ready_overdue"
     DELETION_OVERDUE = "deletion_overdue"
+
+
+class UsageRefusal(StrEnum):
+    """Why what an app tells of its use does not count, in the order in which it is asked."""
+
+    SEQUENCE_REUSED = "sequence_reused"
+    SEQUENCE_FORGOTTEN = "sequence_forgotten"
+    SEQUENCE_GAP = "sequence_gap"
+    UNIT_UNKNOWN = "unit_unknown"
+    WINDOW_NOT_OVER = "window_not_over"
+    WINDOW_BEFORE_INSTANCE = "window_before_instance"
+    WINDOW_TOO_OLD = "window_too_old"
+    UNIT_TOLD_OTHERWISE = "unit_told_otherwise"
+    WINDOW_OVERLAPS = "window_overlaps"
 
 
 class InstanceRefusal(StrEnum):

@@ -26,6 +26,7 @@ class ErrorCode(StrEnum):
     OVERLAY_BROADENS = "overlay_broadens"
     VERIFICATION_FAILED = "verification_failed"
     INSTANCE_REFUSED = "instance_refused"
+    EVIDENCE_CONTRADICTED = "evidence_contradicted"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -179,6 +180,17 @@ class InstanceRefused(BailiwickError):
         told = "".join(f", {key} {value}" for key, value in numbers.items())
         super().__init__(f"instance {_shown(name)}: {reason.value}{told}")
         self.reason, self.name, self.numbers = reason, name, numbers
+
+
+class EvidenceContradicted(BailiwickError):
+    """A check of an app says what the server's own records do not: the word for what."""
+
+    code = ErrorCode.EVIDENCE_CONTRADICTED
+
+    def __init__(self, reason: StrEnum, name: str, *, seq: int | None = None) -> None:
+        where = "" if seq is None else f", record {seq}"
+        super().__init__(f"check of {_shown(name)}: {reason.value}{where}")
+        self.reason, self.name, self.seq = reason, name, seq
 
 
 class Unavailable(BailiwickError):

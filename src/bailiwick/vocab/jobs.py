@@ -66,6 +66,7 @@ class JobFault(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     DEPENDENCY_NEVER_MET = "dependency_never_met"
     NOT_PERMITTED = "not_permitted"
+    HOST_NOT_GIVEN = "host_not_given"
 
 
 class Unhonoured(StrEnum):

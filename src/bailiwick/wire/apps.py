@@ -19,6 +19,7 @@ from bailiwick.vocab.apps import (
     VerificationReason,
 )
 from bailiwick.wire.base import PRINCIPAL_PATTERN, Model, Name, Within
+from bailiwick.wire.readiness import AppCheck
 
 MANIFEST_CHARS_MAX = 256 * 1024
 APP_PATTERN = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,62}\.)?[a-z]([a-z0-9-]{0,29}[a-z0-9])?$"
@@ -88,6 +89,8 @@ class AppVersion(Model):
     host_asked: bool
     host_granted: bool
     published_ms: int
+    check: AppCheck | None
+    """What the last sealed check of it found."""
 
 
 class AppVersionDetail(AppVersion):

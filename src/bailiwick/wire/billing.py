@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bailiwick.vocab.words import BudgetState, PreemptionReason
 from bailiwick.wire.base import Amount, Model, Name, Number, Within
-from bailiwick.wire.usage import ClassWord, Digits, Generation, KindWord
+from bailiwick.wire.usage import ClassWord, Digits, Generation, KindWord, LineMember
 from bailiwick.wire.words import CauseWord, StageWord
 
 _State = Annotated[BudgetState, Field(strict=False)]
@@ -75,8 +75,15 @@ class GenerationSum(Model):
     cost_micros: int
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class InvoiceLine(Model):
-    """What one key used, at which price of which card, and what that costs."""
+    """What one key used, at which price of which card, and what that costs.
+
+    A line of a member of an app says whose (``member``); every other line lacks the word.
+    """
 
     project: str | None
     generation: Generation | None
@@ -102,6 +109,7 @@ class InvoiceLine(Model):
     to_ms: int
     first_seq: int
     last_seq: int
+    member: LineMember | None = Field(default=None, exclude_if=_is_none)
 
 
 class InvoiceBody(Model):

@@ -96,7 +96,8 @@ class Node(Model):
     ``unheard`` is a node that has sent no heartbeat to the server that answers; it may have nobody
     who does. ``claims`` (``KIND.CLAIM``) is what its evidence proves now, and ``attested_ms`` when
     that was last judged. ``job_mode`` is how the jobs that run there are kept apart, and
-    ``agent_version`` what runs them, if it is the node's own agent.
+    ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
+    members of apps that were granted it run on the host there.
     """
 
     node: str
@@ -114,6 +115,7 @@ class Node(Model):
     topology: Topology = Field(default_factory=Topology)
     job_mode: JobModeWord | None = None
     agent_version: str | None = None
+    host_members: bool = False
 
 
 class Heard(Model):

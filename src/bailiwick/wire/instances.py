@@ -18,7 +18,7 @@ from bailiwick.vocab.apps import (
 )
 from bailiwick.wire.answers import Done
 from bailiwick.wire.apps import AppName, Version, Word
-from bailiwick.wire.base import Model, Name, Number, Within
+from bailiwick.wire.base import Amount, Model, Name, Number, Within
 
 METADATA_CHARS_MAX = 4_096
 ROLES_MAX = 16
@@ -125,6 +125,50 @@ class InstanceDone(Done):
     instance_id: int | None
 
 
+# -- what it says of its use -------------------------------------------------------------------
+
+
+class InstanceUsageReport(Model):
+    """So much of a unit was used in ``from_ms <= t < to_ms``; ``sequence`` counts from 1."""
+
+    sequence: Number
+    unit: Word
+    """One of the version's ``billing_units``."""
+    quantity: Annotated[int, Within(0, 10**12)]
+    from_ms: Amount
+    to_ms: Number
+    component_key: Name | None = None
+    """The member that used it; else the instance as a whole. A unit is told in one of both ways."""
+
+
+class UnitTold(Model):
+    """What was told of one unit: how much in all, in how many reports, and up to when."""
+
+    unit: str
+    component_key: str | None
+    quantity: int
+    reports: int
+    told_until_ms: int
+
+
+class UsageTeller(Model):
+    """A source, and the number of its last report."""
+
+    principal: str
+    last_sequence: int
+
+
+class InstanceUsage(Model):
+    """What an instance's operator told of its use, in units of the app."""
+
+    instance_id: int
+    app: str
+    units: list[UnitTold]
+    sources: list[UsageTeller]
+    next_sequence: int
+    """Of the caller's own next report."""
+
+
 # -- members ---------------------------------------------------------------------------------
 
 
@@ -150,9 +194,12 @@ class InstanceMemberChange(Model):
     """One thing to do with the members of an instance."""
 
     action: Annotated[MemberAction, Field(strict=False)]
-    component_key: Name
+    component_key: Name | None = None
+    """What the member is called, or is to be called."""
     role: Word | None = None
     """Of a member that is added."""
+    member_id: Number | None = None
+    """Instead of what it is called: just this member, and none that came in its place."""
 
 
 class OperationDone(Done):

@@ -52,6 +52,8 @@ class ReplicaState(Model):
     """Of the whole state; replicas of the same size have the same."""
     job_mode: JobModeWord | None = None
     """How jobs are kept apart on this machine; none if it runs no jobs."""
+    host_members: bool = False
+    """Whether members of apps that were granted it run on this machine's host."""
     agents: dict[str, int] = Field(default_factory=dict)
     """How many nodes run jobs with their own agent, by how those keep them apart."""
     clusters: list[ClusterState] = Field(default_factory=list)

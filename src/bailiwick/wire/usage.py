@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from bailiwick.vocab.apps import ControlPlaneScope, MemberPart, OperatingMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 from bailiwick.wire.base import Amount, Model, Name
 from bailiwick.wire.words import UnavailableWord
@@ -21,7 +22,21 @@ from bailiwick.wire.words import UnavailableWord
 Generation = Annotated[HardwareGeneration, Field(strict=False)]
 ClassWord = Annotated[LeaseClass, Field(strict=False)]
 KindWord = Annotated[ResourceKind, Field(strict=False)]
+_Mode = Annotated[OperatingMode, Field(strict=False)]
+_Scope = Annotated[ControlPlaneScope, Field(strict=False)]
+_Part = Annotated[MemberPart, Field(strict=False)]
 Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,60}$")]
+
+
+class LineMember(Model):
+    """Whose member used it: which instance of which app, how that is run, and what for."""
+
+    instance_id: int
+    app: str
+    operating_mode: _Mode
+    control_plane_scope: _Scope
+    runtime_backend: str
+    part: _Part
 
 
 class Amounts(Model):
@@ -38,12 +53,14 @@ class Amounts(Model):
 
 
 class UsageRow(Amounts):
-    """The usage of one project, tag, generation of GPUs, and lease class; null where none is."""
+    """The usage of one project, tag, generation of GPUs, lease class, and member; null for none."""
 
     project: str | None
     tag: str | None
     generation: Generation | None
     lease_class: ClassWord
+    member: LineMember | None = None
+    """Whose member used it: an instance of an app."""
 
 
 class Usage(Model):

@@ -25,6 +25,8 @@ from bailiwick.billing.rates import (
 )
 from bailiwick.metering.owners import Account, Stage
 from bailiwick.metering.values import Use
+from bailiwick.vocab.app_uses import MemberUse
+from bailiwick.vocab.apps import ControlPlaneScope, MemberPart, OperatingMode
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
 
@@ -44,6 +46,15 @@ USED_MAX = {
     ResourceKind.BLOCK_BYTES: 2**70,
 }
 
+WORKER = MemberUse(
+    9,
+    "acme.hello",
+    OperatingMode.TENANT_DEDICATED,
+    ControlPlaneScope.PROJECT,
+    "bare_metal",
+    MemberPart.WORKLOAD,
+)
+
 prices = st.one_of(st.integers(0, 9), st.integers(0, 10**9))
 mille = st.one_of(st.sampled_from([0, 333, 400, 1_000, 1_300]), st.integers(0, 3_000))
 times = st.integers(1, END_MS - 1)
@@ -55,6 +66,7 @@ held = st.builds(
     st.sampled_from(TAGS),
     st.sampled_from(LeaseClass),
     st.sampled_from([None, *GENERATIONS]),
+    member=st.sampled_from([None, None, WORKER, WORKER._replace(instance_id=10)]),
 )
 
 

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.overlays import Overlay
+from bailiwick.apps.readiness.judge import OperatorStanding, judge
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
 from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Owner
@@ -29,8 +32,12 @@ from bailiwick.vocab.apps import (
     VerificationReason,
     WebhookChange,
 )
+from bailiwick.vocab.readiness import Readiness
 from tests.support.app_manifests import SLUGS, VERSIONS, WORDS, manifests
+from tests.support.readiness import checked_manifest, evidences
 from tests.unit.journal.makers import names
+
+_CHECKED = checked_manifest()
 
 
 def _any(kind: type[Any]) -> st.SearchStrategy[Any]:
@@ -133,6 +140,20 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
             expires_ms=counts,
         ),
     ),
+    AppChecked: st.builds(
+        lambda owner, app, found: AppChecked(
+            owner,
+            app,
+            found.version,
+            found.claims.digest,
+            Readiness.UNDECIDED,
+            judge(found, _CHECKED, standing=OperatorStanding(True, True)).findings,
+            found.canonical,
+        ),
+        owners.filter(lambda owner: owner.project is None),
+        apps,
+        evidences(_CHECKED.digest),
+    ),
     AppWebhookSet: st.builds(
         AppWebhookSet,
         owners.filter(lambda owner: owner.tenant is not None),
@@ -201,6 +222,11 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.booleans(),
         st.none() | names,
         st.none() | counts,
+    ),
+    RecordAppCheck: st.builds(
+        lambda app, found: RecordAppCheck(app, found.version, found.canonical),
+        apps,
+        evidences(_CHECKED.digest),
     ),
     DeleteWebhook: st.builds(DeleteWebhook, names, names, st.none() | names, st.none() | counts),
 }

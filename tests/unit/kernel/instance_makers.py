@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps import instance_events as ev
 from bailiwick.kernel.apps.instances import AppMember, AppOperation
+from bailiwick.kernel.apps.units.book import UsageClaim
+from bailiwick.kernel.apps.units.commands import QUANTITY_MAX, WINDOW_MS_MAX, ReportAppUsage
+from bailiwick.kernel.apps.units.events import AppUsageReported
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
     ControlPlaneScope,
@@ -69,6 +72,14 @@ operations = st.builds(
     log=st.lists(lines, max_size=3).map(tuple),
     result=lines,
 )
+_spans = st.tuples(numbers, st.integers(1, WINDOW_MS_MAX)).map(lambda s: (s[0], s[0] + s[1]))
+claims = st.builds(
+    lambda unit, quantity, span, key: UsageClaim(unit, quantity, *span, key),
+    WORDS,
+    st.integers(0, QUANTITY_MAX),
+    _spans,
+    st.none() | names,
+)
 _of = {"owner": owners, "instance_id": numbers, "app": SLUGS}
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -113,6 +124,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.AppMemberChanged: st.builds(
         ev.AppMemberChanged, owners, SLUGS, members, st.none() | _any(MemberPhase)
     ),
+    AppUsageReported: st.builds(
+        AppUsageReported, **_of, source=names, sequence=numbers, claim=claims
+    ),
     ev.AppOperationChanged: st.builds(ev.AppOperationChanged, owners, SLUGS, operations),
 }
 
@@ -154,6 +168,13 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         phase=st.none() | st.sampled_from(cmd.REPORTED),
         reason=lines,
         metadata=st.none() | metadata,
+    ),
+    ReportAppUsage: st.builds(
+        lambda claim, **rest: ReportAppUsage(**rest, **claim._asdict()),
+        claims,
+        **_home,
+        source=names,
+        sequence=numbers,
     ),
     cmd.DeleteInstance: st.builds(cmd.DeleteInstance, **_home, revision=_maybe),
     cmd.NoteDeletionOverdue: st.builds(cmd.NoteDeletionOverdue, **_home),

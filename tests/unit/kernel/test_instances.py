@@ -310,6 +310,20 @@ def test_member_operations_are_idempotent_by_component_and_key(house: AppHouse) 
     house.add("worker", "worker-1")  # the same key of another component is another operation
 
 
+def test_who_is_meant_by_its_number_is_that_member_and_none_in_its_place(house: AppHouse) -> None:
+    house.request(counts={"worker": 1})
+    house.add("worker", "worker-0")
+    house.move("worker-0", READY)
+    first = house.held().component("worker-0").id
+    house.act(MemberAction.REPLACE, "worker-0", under="a", member_id=first)
+    assert house.held().component("worker-0").id != first
+    with pytest.raises(Conflict, match="is not worker-0 any more"):
+        house.act(MemberAction.DRAIN, "worker-0", under="b", member_id=first)
+    size = house.kernel.state.size
+    house.act(MemberAction.REPLACE, "worker-0", under="a", member_id=first)
+    assert house.kernel.state.size == size, "the same again does nothing"
+
+
 def test_members_added_and_taken_change_what_is_wanted(house: AppHouse) -> None:
     house.run()
     house.add("worker", "worker-0")

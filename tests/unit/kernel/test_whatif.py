@@ -8,7 +8,6 @@ from hashlib import sha256
 import pytest
 
 from bailiwick.apps.overlays import Overlay
-from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import NodeCapacity
@@ -37,6 +36,7 @@ from bailiwick.kernel.apps.commands import SetEntitlement
 from bailiwick.kernel.work.events import AdmissionApproved
 from bailiwick.kernel.work.lease_events import LeaseReleased
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.app_uses import INSTANCE_LABEL
 from bailiwick.vocab.apps import PolicyAxis
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
 from bailiwick.vocab.transitions import NodeMode

@@ -161,8 +161,14 @@ class Replica:
     ahead: float
     """What its clock is ahead of the true time."""
     election: Election
+    rate: float = 1.0
+    """How fast its clock runs."""
     read: tuple[int, LeaderClaim | None] | None = None
     sent: float = 0.0
+
+    def clock(self, now: float) -> float:
+        """What it takes the time for."""
+        return self.ahead + self.rate * now
 
 
 TERM = 6.0
@@ -171,19 +177,23 @@ TERM = 6.0
 @given(
     moves=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.booleans()), max_size=80),
     aheads=st.tuples(*[st.integers(-1000, 1000)] * 3),
+    rates=st.tuples(*[st.sampled_from((0.85, 1.0, 1.15))] * 3),
 )
-def test_never_two_lead_at_once_however_they_are_delayed(
-    moves: list[tuple[int, int, bool]], aheads: tuple[int, ...]
+def test_never_two_lead_at_once_however_they_are_delayed_and_whatever_their_clocks_say(
+    moves: list[tuple[int, int, bool]], aheads: tuple[int, ...], rates: tuple[float, ...]
 ) -> None:
-    replicas = [Replica(f"r{n}", float(a), Election(f"r{n}", TERM)) for n, a in enumerate(aheads)]
+    replicas = [
+        Replica(f"r{n}", float(ahead), Election(f"r{n}", TERM), rate)
+        for n, (ahead, rate) in enumerate(zip(aheads, rates, strict=True))
+    ]
     now, revision, claim = 0.0, 0, None
     for number, passes, gives_back in moves:
         now += passes
         each = replicas[number]
         if each.read is None:
-            step = each.election.look(1, claim, now=now + each.ahead)
+            step = each.election.look(1, claim, now=each.clock(now))
             if isinstance(step, Take):
-                each.read, each.sent = (revision, step.claim), now + each.ahead
+                each.read, each.sent = (revision, step.claim), each.clock(now)
         else:  # what it sent arrives now
             (seen, wish), each.read = each.read, None
             if seen == revision:
@@ -193,7 +203,7 @@ def test_never_two_lead_at_once_however_they_are_delayed(
             if gives_back and claim is not None and claim.holder == each.name:
                 each.election.lost()
                 revision, claim = revision + 1, LeaderClaim("", claim.count + 1)
-        leading = [r.name for r in replicas if r.election.leads(now + r.ahead)]
+        leading = [r.name for r in replicas if r.election.leads(r.clock(now))]
         assert len(leading) <= 1
 
 

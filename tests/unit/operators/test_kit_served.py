@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ import pytest
 
 from bailiwick.client import Client, Refusal
 from bailiwick.iam import PrincipalKind, Role
+from bailiwick.kernel.apps.commands import PublishApp
 from bailiwick.kernel.people.commands import CreateAccount, CreateProject, SetMember
 from bailiwick.operators.kit import Again, Answer, Kit, OperatorSettings, Outdated, Settled
 from bailiwick.operators.kit.connections import Connections, ServerPlace
@@ -32,6 +34,7 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_READ,
 )
 from bailiwick.wire.instances import Instance, InstanceChange, NewInstance
+from tests.support.app_manifests import service
 from tests.support.http_house import HttpHouse, add_instances, http_house
 from tests.support.http_server import Served
 from tests.support.waiting import WAIT_S, until
@@ -187,6 +190,30 @@ def test_notes_stay_beside_the_claim(client: Client) -> None:
     assert '"holder":"x"' in kit.instance.metadata
 
 
+def test_what_an_app_counts_is_numbered_by_the_kit_and_goes_on_after_a_crash(
+    house: HttpHouse, served: Served
+) -> None:
+    units = service(version="1.5.0", billing_units=("request",))
+    house.do(PublishApp(units.canonical, "lab"))
+    with Client(served.url, token_of(house, "op-p")) as client:
+        body = NewInstance(name="counted", app=APP, version="1.5.0")
+        number = client.send(INSTANCE_CREATE, body=body, path=HOME).instance_id
+        assert number is not None
+        path = {**HOME, "instance_id": number}
+        kit = kit_of(client, path)
+        begun = kit.instance.created_ms
+        until(lambda: time.time_ns() // 10**6 > begun + 3, "some milliseconds are over")
+        kit.report_usage("request", 5, window=(begun, begun + 1))
+        kit.report_usage("request", 7, window=(begun + 1, begun + 2))
+        again = kit_of(client, path)  # as after a crash
+        (told,) = again.usage().units
+        assert (told.quantity, told.reports, told.told_until_ms) == (12, 2, begun + 2)
+        with pytest.raises(Refusal, match="window_overlaps"):
+            again.report_usage("request", 7, window=(begun + 1, begun + 2))
+        again.report_usage("request", 0, window=(told.told_until_ms, begun + 3))
+        assert again.usage().next_sequence == 4
+
+
 def test_who_does_not_lead_sends_nothing(client: Client) -> None:
     path = make(client, "second")
     kit = kit_of(client, path, leads=False)
@@ -195,6 +222,7 @@ def test_who_does_not_lead_sends_nothing(client: Client) -> None:
         lambda: kit.add("worker", "w"),
         lambda: kit.task("t"),
         lambda: kit.write_notes({"a": 1}),
+        lambda: kit.report_usage("request", 1, window=(1, 2)),
     ):
         with pytest.raises(Outdated):
             act()

@@ -9,7 +9,6 @@ import pytest
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest
-from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.executors.registry import labels_for
 from bailiwick.iam import is_reserved
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, WantedState
@@ -22,7 +21,7 @@ from bailiwick.vocab.apps import (
     Privilege,
     SourceTier,
 )
-from bailiwick.vocab.errors import InvalidValue, NotHonoured
+from bailiwick.vocab.errors import InvalidValue
 from tests.support.app_manifests import SERVICE_DIGEST, service
 
 INSTANCE = AppInstance(
@@ -49,7 +48,16 @@ def test_it_is_the_projects_and_says_whose_member_it_is() -> None:
     request = found.request.request
     assert (str(request.tenant), str(request.project)) == ("lab", "p")
     assert request.labels == labels_for(None, {})
-    assert request.job_labels == {INSTANCE_LABEL: "7"}
+    assert request.job_labels == {
+        "bailiwick.app": "lab.svc",
+        "bailiwick.backend": "bare_metal",
+        "bailiwick.instance": "7",
+        "bailiwick.mode": "tenant_dedicated",
+        "bailiwick.part": "workload",
+        "bailiwick.scope": "project",
+    }
+    boss = draft(role="controller").request.request
+    assert boss.job_labels == {**request.job_labels, "bailiwick.part": "control_plane"}
     assert (request.cpu_milli, request.mem_bytes) == (100, 2**26)
     assert found.digest() == draft().digest()
     told = {"APP_INSTANCE_ID": "7", "APP_COMPONENT_KEY": "worker-0", "APP_MEMBER_ID": "9"}
@@ -73,11 +81,16 @@ def test_an_image_is_its_root_by_digest_and_a_blob_is_none() -> None:
     assert image_of(ArtifactRef(ArtifactKind.BLOB, SERVICE_DIGEST, "main"), source) is None
 
 
-def test_what_nobody_runs_is_refused_with_its_word() -> None:
+def test_one_that_wants_the_host_lands_where_that_is_given_and_says_nothing_else() -> None:
     roles = service().roles
     host = replace(roles["worker"], privileges=Privilege.HOST)
-    with pytest.raises(NotHonoured, match="host_privileges"):
-        draft(service(roles={**roles, "worker": host}))
+    request = draft(service(roles={**roles, "worker": host})).request.request
+    assert request.labels == labels_for(None, {"host-members": "yes"})
+    assert request.job_labels == draft().request.request.job_labels
+
+
+def test_what_nobody_runs_is_refused_with_its_word() -> None:
+    roles = service().roles
     idle = replace(roles["worker"], command=())
     with pytest.raises(InvalidValue):
         draft(service(roles={**roles, "worker": idle}))

@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import (
     Damaged,
     Deposed,
     ErrorCode,
+    EvidenceContradicted,
     IllegalTransition,
     InstanceRefused,
     InvalidValue,
@@ -30,6 +31,7 @@ from bailiwick.vocab.errors import (
     UnsupportedSchema,
     VerificationFailed,
 )
+from bailiwick.vocab.readiness import EvidenceFault
 
 SAMPLES: list[BailiwickError] = [
     InvalidValue("mem_bytes", -1, "an integer from 0 to 9"),
@@ -41,6 +43,7 @@ SAMPLES: list[BailiwickError] = [
     NotHonoured("gpu_share", "cluster", asked=500, step=1000),
     OverlayBroadens("regions", "west", source="fleet"),
     InstanceRefused(InstanceRefusal.INSTANCES_MAX, "hello", limit=3, held=3, source="lab"),
+    EvidenceContradicted(EvidenceFault.NOT_THAT_EVENT, "hello 1.0.0", seq=7),
     VerificationFailed("sha256:ab", "no key of its source signed it"),
     Unavailable("the store", "disk full"),
     NotLeader("replica-2:7000"),

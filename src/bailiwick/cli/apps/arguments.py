@@ -15,7 +15,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.ask import Ask, path_word
 from bailiwick.cli.shared.completions import complete_instances
 from bailiwick.cli.shared.output import Format
-from bailiwick.vocab.apps import InstancePhase
+from bailiwick.vocab.apps import InstancePhase, OperationPhase
 from bailiwick.vocab.errors import InvalidValue, NotFound
 
 if TYPE_CHECKING:
@@ -142,6 +142,33 @@ def wait_for(ask: Ask, name: str, *, timeout: str | None) -> None:
     if found is not None and found.phase is not InstancePhase.RUNNING:
         is_failed = found.phase is InstancePhase.FAILED
         raise typer.Exit(ExitCode.FAULT if is_failed else ExitCode.PENDING)
+
+
+def wait_for_operation(ask: Ask, path: dict[str, Any], *, timeout: str | None) -> None:
+    """Wait until an operation has ended, tell how it did, and end so."""
+    from bailiwick.cli.shared.jobs import patiently
+    from bailiwick.cli.shared.progress import NowAndThen
+    from bailiwick.vocab.units import parse_span
+    from bailiwick.wire.actions.instances import INSTANCE_OPERATION_READ
+    from bailiwick.wire.instances import InstanceOperation
+
+    until = None if timeout is None else time.monotonic() + parse_span("--timeout", timeout) / 1000
+    say = NowAndThen()
+
+    def read() -> InstanceOperation:
+        return ask.client.send(INSTANCE_OPERATION_READ, path=path)
+
+    found = patiently(read)
+    while not found.phase.is_ended:  # bounded by the timeout, or the person
+        if until is not None and time.monotonic() >= until:
+            break
+        say(f"operation {found.operation_id}: {found.phase}, {found.progress} %")
+        time.sleep(POLL_S)
+        found = patiently(read)
+    told = f"operation {found.operation_id}: {found.phase} {found.result}".rstrip()
+    ask.printer.thing(found, name=told, draw=lambda: typer.echo(told))
+    if found.phase is not OperationPhase.SUCCEEDED:
+        raise typer.Exit(ExitCode.FAULT if found.phase.is_ended else ExitCode.PENDING)
 
 
 def _stands(found: Instance) -> bool:

@@ -25,7 +25,7 @@ from bailiwick.cli.apps.arguments import (
     place_of,
     wait_for,
 )
-from bailiwick.cli.apps.screen import INSTANCES, MEMBERS, OPERATIONS, draw_instance
+from bailiwick.cli.apps.screen import INSTANCES, MEMBERS, OPERATIONS, draw_instance, draw_told
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_projects, complete_tenants
 from bailiwick.cli.shared.flags import with_options
@@ -305,6 +305,18 @@ def list_operations(ask: Ask, name: InstanceName) -> None:
     from bailiwick.wire.actions.instances import INSTANCE_OPERATION_LIST
 
     ask.list(INSTANCE_OPERATION_LIST, columns=OPERATIONS, path=_path(ask, find(ask, name)))
+
+
+@verb(app, "usage", scope="project")
+def show_usage(ask: Ask, name: InstanceName) -> None:
+    """What an instance's operator told of its use, in units of the app, and up to when.
+
+    Example: bailiwick app instance usage demo
+    """
+    from bailiwick.wire.actions.instances import INSTANCE_USAGE_READ
+
+    found = ask.client.send(INSTANCE_USAGE_READ, path=_path(ask, find(ask, name)))
+    ask.printer.thing(found, name=name, draw=lambda: draw_told(found))
 
 
 @verb(app, "wait", scope="project")

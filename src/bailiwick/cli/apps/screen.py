@@ -15,7 +15,12 @@ from bailiwick.phrases.times import age, moment
 from bailiwick.vocab.apps import InstanceCondition, InstancePhase, MemberPhase
 
 if TYPE_CHECKING:
-    from bailiwick.wire.instances import Instance, InstanceMember, InstanceOperation
+    from bailiwick.wire.instances import (
+        Instance,
+        InstanceMember,
+        InstanceOperation,
+        InstanceUsage,
+    )
 
 
 def told_members(found: Instance) -> str:
@@ -149,3 +154,24 @@ def told_progress(found: Instance | None, began: float) -> str:
     missing = sum(n - found.ready.get(role, 0) for role, n in found.counts.items())
     more = f", {plural(missing, 'member')} to come" if missing > 0 else ""
     return f"{found.name}: {told_phase(found)}{more} after {took}"
+
+
+def draw_told(found: InstanceUsage) -> None:
+    """What an instance told of its use, a row for each unit and component."""
+    if not found.units:
+        typer.echo("nothing was told yet; its operator does, in the units of its version")
+        return
+    rows = [
+        (
+            each.unit,
+            each.component_key or "-",
+            f"{each.quantity:,}",
+            f"{each.reports:,}",
+            moment(each.told_until_ms),
+        )
+        for each in found.units
+    ]
+    headings = ("unit", "component", "quantity", "reports", "until")
+    print_rows(make_console(), headings, rows=rows, numbers=("quantity", "reports"))
+    told = (f"{each.principal} ({plural(each.last_sequence, 'report')})" for each in found.sources)
+    typer.echo(f"told by {', '.join(told)}")

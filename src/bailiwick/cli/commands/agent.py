@@ -19,6 +19,7 @@ import typer
 from bailiwick.agent.process import KEY_NAME, SOCKET_NAME, AgentOptions, run_agent
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import (
+    HOST_MEMBERS,
     JOB_MODE,
     JOB_PATH,
     TRUST_JOBS,
@@ -98,6 +99,7 @@ _RUN_OPTIONS: Final[Mapping[str, Any]] = {
     "job_mode": JOB_MODE,
     "trust_jobs": TRUST_JOBS,
     "job_path": JOB_PATH,
+    "host_members": HOST_MEMBERS,
     "block_path": _BLOCK_PATH,
 }
 

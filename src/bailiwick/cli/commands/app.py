@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.apps.checking import add_check_verb, draw_check
 from bailiwick.cli.apps.instances import app as instance
 from bailiwick.cli.apps.members import app as member
 from bailiwick.cli.commands.app_entitlement import app as entitlement
@@ -36,6 +37,7 @@ app = noun("Apps that were published, version by version, and who may use them h
 app.add_typer(entitlement, name="entitlement")
 app.add_typer(instance, name="instance")
 app.add_typer(member, name="member")
+add_check_verb(app)
 
 ManifestFile = Annotated[
     Path, typer.Argument(metavar="MANIFEST", help="The manifest (YAML or JSON); - reads stdin.")
@@ -59,8 +61,11 @@ _APPS: Columns[App] = Columns(
     empty="no app that you may see",
 )
 _VERSIONS: Columns[AppVersion] = Columns(
-    ("version", "life", "host", "published", "digest*"),
-    lambda v: (v.version, v.lifecycle, _host(v), moment(v.published_ms), v.digest),
+    ("version", "life", "host", "published", "checked", "digest*"),
+    lambda v: (
+        *(v.version, v.lifecycle, _host(v), moment(v.published_ms)),
+        *(_checked(v), v.digest),
+    ),
     lambda v: v.version,
     empty="no version that you may see",
 )
@@ -76,6 +81,12 @@ def _host(found: AppVersion) -> str:
     if not found.host_asked:
         return "-"
     return "granted" if found.host_granted else "asked"
+
+
+def _checked(found: AppVersion) -> str:
+    if found.check is None:
+        return "-"
+    return found.check.verdict.replace("_", " ")
 
 
 @verb(app, "list", lists=True)
@@ -131,6 +142,7 @@ def _draw_version(found: AppVersionDetail) -> None:
         ("modes", ", ".join(manifest.operating_modes)),
         ("needs", ", ".join(manifest.permissions) or "-"),
         ("upgrades", ", ".join(f"{start} to {end}" for start, end in manifest.upgrades) or "-"),
+        ("checked", _checked(found) + _checked_when(found)),
     ]
     draw_details("version", f"{found.app} {found.version}", rows=rows)
     told = [
@@ -138,6 +150,12 @@ def _draw_version(found: AppVersionDetail) -> None:
         for name, role in manifest.roles.items()
     ]
     print_rows(make_console(), ("role", "members", "each holds*"), rows=told)
+    if found.check is not None:
+        draw_check(found.check)
+
+
+def _checked_when(found: AppVersion) -> str:
+    return "" if found.check is None else f" on {moment(found.check.checked_ms)}"
 
 
 def _count(count: tuple[int, int]) -> str:

@@ -136,6 +136,7 @@ def _draw(found: Node) -> None:
         ("gpus", _gpus(found)),
         ("labels", ", ".join(found.labels) or "-"),
         ("jobs kept apart", found.job_mode or "it runs no jobs"),
+        ("members on the host", "yes" if found.host_members else "no"),
     ]
     if found.agent_version is not None:
         rows.append(("agent", found.agent_version))

@@ -61,6 +61,7 @@ def _draw_status(found: ReplicaState) -> None:
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
+            ("members on the host", "yes" if found.host_members else "no"),
             ("jobs on agents", _agents(found)),
             *((f"cluster {each.cluster}", _told_cluster(each)) for each in found.clusters),
             ("fleet", _told_fleet(found)),

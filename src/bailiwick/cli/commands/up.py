@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.shared.flags import JOB_MODE, JOB_PATH, TRUST_JOBS, with_options
+from bailiwick.cli.shared.flags import (
+    HOST_MEMBERS,
+    JOB_MODE,
+    JOB_PATH,
+    TRUST_JOBS,
+    with_options,
+)
 
 if TYPE_CHECKING:
-    from bailiwick.executors.artifacts.guarded import Network
+    from bailiwick.apps.addresses import Network
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
@@ -101,6 +107,7 @@ class UpOptions:
     job_mode: Annotated[str | None, JOB_MODE] = None
     trust_jobs: Annotated[bool, TRUST_JOBS] = False
     job_path: Annotated[list[str] | None, JOB_PATH] = None
+    host_members: Annotated[bool, HOST_MEMBERS] = False
     jobs_on: Annotated[
         list[str] | None,
         typer.Option(
@@ -239,12 +246,23 @@ def check_options(options: UpOptions) -> ProcessOptions:
         clusters=_clusters_of(options.jobs_on or []),
         webhooks_private=options.private_webhooks,
         artifact_networks=_networks_of(options.artifact_network or []),
-        is_node=default and can_be_node() if options.node is None else options.node,
+        is_node=_is_node(options, default),
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
         otlp=options.otlp,
         snapshot_every=options.snapshot_every,
     )
+
+
+def _is_node(options: UpOptions, default: bool) -> bool:
+    """Whether this machine runs jobs; only such a one gives members its host."""
+    from bailiwick import InvalidValue
+    from bailiwick.reconcile.this_node import can_be_node
+
+    found = default and can_be_node() if options.node is None else options.node
+    if options.host_members and not found:
+        raise InvalidValue("--host-members", True, "a machine that is a node (--node)")
+    return found
 
 
 def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
@@ -255,6 +273,7 @@ def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
         trust_jobs=options.trust_jobs,
         job_path=options.job_path,
         hidden=(folder, *(() if key_file.parent == folder else (key_file.parent,))),
+        host_members=options.host_members,
     )
 
 

@@ -77,7 +77,14 @@ def _draw_narrow(found: Usage, title: str) -> None:
 
 def _told_group(row: UsageRow) -> str:
     told = [row.project or "-", row.tag, row.generation, row.lease_class.value]
+    if row.member is not None:
+        told.append(_told_member(row))
     return " ".join(str(each) for each in told if each is not None)
+
+
+def _told_member(row: UsageRow) -> str:
+    use = row.member
+    return "-" if use is None else f"{use.app} #{use.instance_id} {use.part}"
 
 
 def _stacked(row: Amounts) -> tuple[str, str, str]:
@@ -87,18 +94,22 @@ def _stacked(row: Amounts) -> tuple[str, str, str]:
 
 
 def _draw_wide(found: Usage, title: str) -> None:
+    has_members = any(row.member is not None for row in found.rows)
     rows = [
         (
             row.project or "-",
             row.tag or "-",
             "-" if row.generation is None else row.generation.value,
             row.lease_class.value,
+            *([_told_member(row)] if has_members else []),
             *_amounts(row),
         )
         for row in found.rows
     ]
-    rows.append(("in all", "", "", "", *_amounts(found.total)))
-    print_rows(make_console(), _HEADINGS, rows=rows, title=title, numbers=_HEADINGS[4:])
+    named = (*_HEADINGS[:4], *(["member of"] if has_members else []))
+    rows.append(("in all", *[""] * (len(named) - 1), *_amounts(found.total)))
+    numbers = _HEADINGS[4:]
+    print_rows(make_console(), (*named, *numbers), rows=rows, title=title, numbers=numbers)
 
 
 def _amounts(row: Amounts) -> tuple[str, ...]:

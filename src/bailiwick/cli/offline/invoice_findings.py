@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import typer
 
-from bailiwick.billing.findings import BilledTwice, PrefixTooShort, PricedInThePast
+from bailiwick.billing.findings import BilledTwice, Misattributed, PrefixTooShort, PricedInThePast
 from bailiwick.cli.shared.periods import spell_period, spell_time
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
 
@@ -41,6 +41,11 @@ def finding_sentence(found: BillingFinding) -> str:
             whose = "the list" if found.tenant is None else found.tenant
             told = f"card {found.card} of {whose} was set at {spell_time(found.at_ms)}"
             return f"{told} to hold from {spell_time(found.effective_ms)} on"
+        case Misattributed():
+            told = f"a lease of {found.tenant}/{found.project} is said to be a member's of instance"
+            said = f"{found.instance_id}: {found.field} {found.told}"
+            sealed = "no such instance" if found.sealed is None else found.sealed
+            return f"{told} {said}, and the journal says {sealed}"
         case _:
             assert_never(found)
 

@@ -29,6 +29,7 @@ from bailiwick.cli.shared.screen import make_console, owner, print_rows, printab
 
 if TYPE_CHECKING:
     from bailiwick.billing.audits import AuditedClaim
+    from bailiwick.vocab.app_uses import MemberUse
 
 SHOWN_MAX: Final = 100
 _PLACES: Final = 6
@@ -43,10 +44,15 @@ def draw_invoice(invoice: Invoice) -> None:
     """An invoice for people: its lines, and what it comes to."""
     head = invoice.head
     period = spell_period(head.from_ms, head.to_ms)
+    has_members = any(line.key.member is not None for line in invoice.lines)
+    rows = [
+        (f"{n:,}", *_cells(line), *([_member_cell(line)] if has_members else []))
+        for n, line in enumerate(invoice.lines, 1)
+    ]
     print_rows(
         make_console(),
-        _LINES,
-        rows=[(f"{n:,}", *_cells(line)) for n, line in enumerate(invoice.lines, 1)],
+        (*_LINES, *(["member of"] if has_members else [])),
+        rows=rows,
         title=f"Invoice {head.invoice_id} of {owner(head.tenant, head.project)}, {period}",
         numbers=("line", *_LINES[9:]),
     )
@@ -76,6 +82,15 @@ def _cells(line: RatedLine) -> tuple[str, ...]:
         key.price.text(),
         money_text(line.cost_micros),
     )
+
+
+def _member_cell(line: RatedLine) -> str:
+    return "-" if line.key.member is None else spell_member(line.key.member)
+
+
+def spell_member(use: MemberUse) -> str:
+    """Whose member, and what it does there."""
+    return f"{use.app} #{use.instance_id} {use.part}"
 
 
 def shortened(decimal: str) -> str:
@@ -194,6 +209,8 @@ def name_line(key: LineKey) -> str:
     """Which line it is, as short as can be."""
     parts: list[object] = [key.project or "no project", key.generation, key.tag, key.lease_class]
     parts += [key.kind, key.stage, key.cause, f"by {key.card.name}"]
+    if key.member is not None:
+        parts.append(spell_member(key.member))
     return "/".join(str(part) for part in parts if part is not None)
 
 

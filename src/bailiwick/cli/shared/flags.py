@@ -71,6 +71,11 @@ TRUST_JOBS: Final = typer.Option(
     help="Run jobs as the user who runs this, who can read all it has; for the jobs of one tenant "
     "alone.",
 )
+HOST_MEMBERS: Final = typer.Option(
+    "--host-members",
+    help="Let members of apps run outside the sandbox here, as the user who runs this, where a "
+    "fleet administrator granted their version the host.",
+)
 JOB_PATH: Final = typer.Option(
     "--job-path",
     metavar="DIR[:rw]",

@@ -22,14 +22,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+from bailiwick.apps.addresses import Network, are_allowed
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.signatures import SignedBy, find_signer
 from bailiwick.executors.artifacts.guarded import (
     AddressForbidden,
     Deadline,
-    Network,
     guarded_transport,
-    is_public,
 )
 from bailiwick.executors.artifacts.sources import ArtifactOrigin, FolderBlobs, Registry, WebBlobs
 from bailiwick.executors.artifacts.store import ArtifactStore
@@ -137,7 +136,7 @@ class Fetcher:
         if is_ours:
             transport = guarded_transport(deadline)
         else:
-            transport = guarded_transport(deadline, partial(is_public, networks=self.networks))
+            transport = guarded_transport(deadline, partial(are_allowed, networks=self.networks))
         if source.kind is ArtifactKind.OCI:
             who = self._credentials(source.address) if is_ours else None
             return Registry(source.address, transport, credentials=who)

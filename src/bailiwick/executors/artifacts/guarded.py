@@ -3,9 +3,9 @@
 Rules:
 
 - A tenant names its own sources, so the server asks for it only what anybody on the internet could
-  ask: an address that is private, local, or of the machine itself is refused, unless whoever runs
-  the fleet allows its network. The address that was judged is the one that is asked: a name that
-  means another one a moment later gains nothing.
+  ask (:mod:`bailiwick.apps.addresses`), and what whoever runs the fleet allows. The address that
+  was judged is the one that is asked, at each redirect again: a name that means another one a
+  moment later gains nothing.
 - Everything together (connecting, headers, body, redirects) ends at one deadline: who sends a byte
   a minute holds nobody up.
 - No proxy is used, whatever the environment says: it would ask on behalf of anybody.
@@ -15,18 +15,17 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import httpcore2
 import httpx2
 
 from bailiwick.vocab.errors import InvalidValue
 
-Network: TypeAlias = IPv4Network | IPv6Network
-_NAT64: Final = ip_network("64:ff9b::/96")
+Judge: TypeAlias = Callable[[Sequence[str]], bool]
+"""Whether a name may be used that means these addresses."""
 
 
 class AddressForbidden(InvalidValue):
@@ -34,28 +33,6 @@ class AddressForbidden(InvalidValue):
 
     def __init__(self) -> None:
         super().__init__("address", "(not shown)", "one that may be asked for a tenant's artifacts")
-
-
-def is_public(text: str, networks: Iterable[Network] = ()) -> bool:
-    """Whether a tenant's source may be at that address.
-
-    >>> is_public("8.8.8.8"), is_public("10.1.2.3"), is_public("::ffff:127.0.0.1")
-    (True, False, False)
-    >>> is_public("10.1.2.3", [ip_network("10.1.0.0/16")])
-    True
-    """
-    try:
-        found = ip_address(text.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = IPv4Address(int(found) & 0xFFFFFFFF)
-        found = inner or found
-    if any(found in each for each in networks):
-        return True
-    return found.is_global and not found.is_multicast
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +79,7 @@ class _Stream(httpcore2.NetworkStream):
 class _Backend(httpcore2.SyncBackend):
     """Judges an address before it is asked, and watches the time."""
 
-    def __init__(self, deadline: Deadline, may_ask: Callable[[str], bool]) -> None:
+    def __init__(self, deadline: Deadline, may_ask: Judge) -> None:
         self._deadline, self._may_ask = deadline, may_ask
 
     def connect_tcp(self, host: str, port: int, *rest: Any, **told: Any) -> httpcore2.NetworkStream:
@@ -111,16 +88,14 @@ class _Backend(httpcore2.SyncBackend):
         except OSError as error:
             raise httpcore2.ConnectError(str(error)) from None
         found = [str(row[4][0]) for row in rows]
-        if not found or not all(self._may_ask(each) for each in found):
+        if not self._may_ask(found):
             raise AddressForbidden()
         told["timeout"] = self._deadline.left(told.get("timeout"))
         inner = super().connect_tcp(found[0], port, *rest, **told)
         return _Stream(inner, self._deadline)
 
 
-def guarded_transport(
-    deadline: Deadline, may_ask: Callable[[str], bool] = lambda address: True
-) -> httpx2.HTTPTransport:
+def guarded_transport(deadline: Deadline, may_ask: Judge = bool) -> httpx2.HTTPTransport:
     """How sources are asked."""
     transport = httpx2.HTTPTransport(trust_env=False)
     transport._pool = httpcore2.ConnectionPool(

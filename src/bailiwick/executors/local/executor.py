@@ -169,7 +169,9 @@ class LocalExecutor:
 
     def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
         """Start a further program inside a job that runs."""
-        folder = self._folder(lease_id)
+        folder, state = self._folder(lease_id), load_state(self._folder(lease_id))
+        if state is not None and state.on_host:  # who may enter a job does not get the host by it
+            raise Conflict("job of lease", lease_id, "lets nobody in")
 
         def runs() -> bool:
             return isinstance(self._status(folder), Running)
@@ -190,7 +192,8 @@ class LocalExecutor:
             if state.boot_id != self._boot_id:
                 return True
             cgroup = group_named(state.cgroup)
-            is_told = self.mode is not JobMode.TRUSTED and has_left(folder, cgroup)
+            can_write = self.mode is JobMode.TRUSTED or state.on_host
+            is_told = not can_write and has_left(folder, cgroup)
             is_clean = is_told or end_job(
                 lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
             )
@@ -301,11 +304,12 @@ class LocalExecutor:
             cgroup="" if cgroup is None else cgroup.text,
             cwd=str(cwd),
             warn_by_signal=spec.warn_by_signal,
+            on_host=own.is_host,
         )
         order = {
             "state": state.to_body(),
             "argv": list(spec.argv),
-            "env": environment_of(spec, own, image_env=self._separation.image_env(spec)),
+            "env": environment_of(spec, own, image_env=self._separation.image_env(spec, own)),
             "cwd": str(cwd),
             "cgroup": state.cgroup,
             "rlimits": rlimits,

@@ -65,6 +65,8 @@ class Own:
     """``None``: as the server's own user."""
     is_apart: bool = False
     """Whether it is kept from the server's user's home."""
+    is_host: bool = False
+    """Whether it is a member of an app that runs as the machine's own."""
 
 
 def environment_of(
@@ -242,6 +244,7 @@ def _lay_out_own(folder: Path, spec: JobSpec, own: Own) -> None:
     _save_private(folder / TOKEN, spec.token)
     if own.is_apart:
         (folder / TMP).mkdir(mode=0o700)
+    if own.is_apart or own.is_host:
         (folder / ROOT).mkdir(mode=0o700)
     if own.uid is not None:
         for name in (WORK, TOKEN, TMP):

@@ -12,6 +12,9 @@ Rules:
 - The best that the machine allows is chosen by trying it, unless one is named; a named one that
   cannot be had is an error, never a lesser one.
 - A user id belongs to one project for good: it is written down before it is used.
+- Members of apps that were granted the host run as the server's own user, with the machine's own
+  files, only where whoever starts the server says so. As root, each has process numbers of its own,
+  so that the kernel ends all of it at once: a machine that cannot have that gives no host.
 """
 
 from __future__ import annotations
@@ -79,6 +82,8 @@ class Apart:
     """What no job sees, wherever it lies."""
     images: Path | None = None
     """Where images lie; ``None``: in ``images`` beside the folder of jobs."""
+    host_members: bool = False
+    """Whether members of apps that were granted it run as the machine's own, outside the walls."""
 
 
 def apart_of(
@@ -87,6 +92,7 @@ def apart_of(
     trust_jobs: bool,
     job_path: Sequence[str] | None,
     hidden: Iterable[Path],
+    host_members: bool = False,
 ) -> Apart:
     """What was said on a command line, of a server or of an agent.
 
@@ -105,6 +111,7 @@ def apart_of(
         mode=JobMode.TRUSTED if trust_jobs else mode,
         shown=tuple(parse_shown(text) for text in job_path or ()),
         hidden=tuple(path.resolve() for path in hidden),
+        host_members=host_members,
     )
 
 
@@ -121,6 +128,13 @@ def choose_mode(wish: JobMode | None) -> JobMode:
             raise Unavailable(f"the job mode {wish}", "this machine or user cannot have it")
         return wish
     return next(m for m in (JobMode.SANDBOX, JobMode.USERS, JobMode.CLOSED) if can[m]())
+
+
+def check_host() -> None:
+    """Refuse to give members the host where nothing would hold a member of root's together."""
+    if os.geteuid() == 0 and not can_sandbox():
+        why = "as root it needs process namespaces, which this machine does not let it have"
+        raise Unavailable("--host-members", why)
 
 
 def can_sandbox() -> bool:

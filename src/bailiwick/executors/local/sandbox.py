@@ -15,8 +15,11 @@ Rules:
   id are those that anybody outside sees.
 - As root no user namespace is needed: the job is another user, with no capability. Anybody else
   gets a user namespace in which there is only that user.
-- No new privileges, whatever program is run; no system call that makes namespaces, mounts, reads
-  keyrings or loads code into the kernel; no abstract socket from outside, where Landlock has it.
+- A member of an app that is given the host has the machine's own root, and process numbers of its
+  own: that it ends as a whole is all that these walls are for.
+- All others: no new privileges, whatever program is run; no system call that makes namespaces,
+  mounts, reads keyrings or loads code into the kernel; no abstract socket from outside, where
+  Landlock has it.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ _KINDS: Final = (("user", _NEWUSER), ("mnt", _NEWNS), ("ipc", _NEWIPC), ("uts", 
 _PIVOT_ROOT = {"aarch64": 41, "x86_64": 155}
 _MOUNT_SETATTR, _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 442, 444, 446
 _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
+_SLAVE = 0x80000
 _ATTR_RDONLY, _ATTR_NOSUID = 1, 2
 _RECURSIVE, _DETACH = 0x8000, 2
 _NO_NEW_PRIVS, _SET_SECCOMP, _SECCOMP_FILTER, _CAPBSET_DROP, _CAP_AMBIENT = 38, 22, 2, 24, 47
@@ -136,10 +140,8 @@ def _make(folder: str, plan: dict[str, Any], *, tell: int, stays: int) -> None:
     try:
         is_root = os.geteuid() == 0
         uid, gid = os.geteuid(), os.getegid()
-        _check(
-            _LIBC.unshare(_NEWNS | _NEWUTS | _NEWIPC | _NEWPID | (0 if is_root else _NEWUSER)),
-            "unshare",
-        )
+        own = _NEWNS | _NEWPID | (0 if plan.get("host") else _NEWUTS | _NEWIPC)
+        _check(_LIBC.unshare(own | (0 if is_root else _NEWUSER)), "unshare")
         if not is_root:
             _write("/proc/self/setgroups", "deny")
             _write("/proc/self/uid_map", f"{uid} {uid} 1")
@@ -161,7 +163,7 @@ def _make(folder: str, plan: dict[str, Any], *, tell: int, stays: int) -> None:
 def _keep(folder: str, plan: dict[str, Any], *, tell: int, stays: int) -> None:
     """As process 1: put up the root, then reap until nothing is left."""
     try:
-        _put_up(folder, plan)
+        (_put_up_host if plan.get("host") else _put_up)(folder, plan)
         drop(plan["user"])
         os.write(tell, b" stands")
         _close_all_but(stays)
@@ -225,6 +227,14 @@ def _put_up(folder: str, plan: dict[str, Any]) -> None:
     for path in plan["hidden"]:
         if os.path.ismount(path):
             _restrict(path, _ATTR_RDONLY, deep=False)
+
+
+def _put_up_host(folder: str, plan: dict[str, Any]) -> None:
+    """The machine's own root; ``/proc`` tells of the job alone, and the machine's lies beside."""
+    del plan
+    _mount(None, "/", None, flags=_REC | _SLAVE)
+    _mount("/proc", os.path.join(folder, _ROOT), None, flags=_BIND | _REC)
+    _mount("proc", "/proc", "proc", flags=_NOSUID | _NODEV | _NOEXEC)
 
 
 def _show(root: str, source: str, path: str, *, is_writable: bool) -> None:

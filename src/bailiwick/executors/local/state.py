@@ -54,6 +54,8 @@ class JobState:
     warn_by_signal: bool
     job: Identity | None = None
     supervisor: Identity | None = None
+    on_host: bool = False
+    """Whether it can write what its supervisor writes: then no file of those proves anything."""
 
     def to_body(self) -> dict[str, Any]:
         """The file's content before the job begins; its supervisor adds the processes."""
@@ -67,6 +69,7 @@ class JobState:
             "cgroup": self.cgroup,
             "cwd": self.cwd,
             "warn_by_signal": self.warn_by_signal,
+            **({"on_host": True} if self.on_host else {}),
         }
 
 
@@ -96,6 +99,7 @@ def parse_state(data: bytes) -> JobState:
         warn_by_signal=body.flag("warn_by_signal"),
         job=_identity(body, "") if running else None,
         supervisor=_identity(body, "supervisor_") if running else None,
+        on_host="on_host" in body.content and body.flag("on_host"),
     )
 
 

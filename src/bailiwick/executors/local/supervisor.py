@@ -193,7 +193,7 @@ class _Watch:
         """The walls that are ordered; this process and all of the job are one domain then."""
         if self._order.get("walls"):
             self._walls = _beside("sandbox.py").raise_walls(self._folder, self._order["walls"])
-        if self._order.get("walls") or self._order.get("user"):
+        if self._order.get("is_apart"):
             _beside("sandbox.py").keep_in()
 
     def _fork(self) -> int:
@@ -377,7 +377,7 @@ def become_job(
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
         field = "owner"
-        if order.get("walls") or order.get("user"):
+        if order.get("is_apart"):
             walls = _beside("sandbox.py")
             walls.drop(order.get("user"))
             walls.forbid()

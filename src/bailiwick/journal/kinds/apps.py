@@ -46,6 +46,7 @@ from bailiwick.vocab.apps import (
     VerificationReason,
     WebhookChange,
 )
+from bailiwick.vocab.readiness import Readiness
 
 _KIND = Words((ArtifactKind,))
 _INSTANCE: Fields = {"instance_id": AMOUNT, "app": PRINCIPAL}
@@ -232,6 +233,24 @@ class AppKinds:
             }
         ),
     )
+    APP_USAGE_REPORTED = row(
+        "app_usage_reported",
+        101,
+        ocsf=Ocsf(ENTITY, CREATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "usage_source": PRINCIPAL,
+                "sequence": AMOUNT,
+                "unit": NAME,
+                "quantity": AMOUNT,
+                "from_ms": AMOUNT,
+                "to_ms": AMOUNT,
+            },
+            {"component_key": NAME},
+        ),
+    )
     ARTIFACT_CHANGED = row(
         "artifact_changed",
         99,
@@ -248,6 +267,25 @@ class AppKinds:
                 "channel": Words((Channel,)),
             },
             {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
+        ),
+    )
+    APP_CHECKED = row(
+        "app_checked",
+        102,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {
+                "app": PRINCIPAL,
+                "version": NAME,
+                "digest": DIGEST,
+                "verdict": Words((Readiness,)),
+                "conditions": LABELS,
+                "reasons": LABELS,
+                "numbers": LABELS,
+                "evidence": TEXTS,
+                "evidence_digest": DIGEST,
+            }
         ),
     )
     APP_WEBHOOK_SET = row(

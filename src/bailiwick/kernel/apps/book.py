@@ -17,6 +17,7 @@ from functools import lru_cache
 from bailiwick.apps.artifacts import Artifact, ArtifactSource, Resolution, Usable, resolve
 from bailiwick.apps.manifest import Manifest
 from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
+from bailiwick.apps.readiness.judge import ConditionFinding
 from bailiwick.apps.reading import read_canonical
 from bailiwick.apps.status import InstanceStatus, InstanceTimes, conditions, tally
 from bailiwick.apps.webhooks import Webhook
@@ -25,6 +26,7 @@ from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceB
 from bailiwick.kernel.apps.names import publisher_of
 from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis, PullFault
 from bailiwick.vocab.errors import NotFound
+from bailiwick.vocab.readiness import Readiness
 
 _A = PolicyAxis
 
@@ -116,6 +118,16 @@ class PullCredential:
     expires_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class AppCheck:
+    """What the last check of a version found."""
+
+    verdict: Readiness
+    findings: tuple[ConditionFinding, ...]
+    evidence_digest: str
+    at_ms: int
+
+
 @dataclass(slots=True)
 class AppBook:
     """What is known of apps; only ``apply`` changes it."""
@@ -129,6 +141,8 @@ class AppBook:
     instances: InstanceBook = field(default_factory=InstanceBook)
     credentials: dict[str, PullCredential] = field(default_factory=dict)
     """Those that have not run out; the oldest are forgotten when one is added."""
+    checks: dict[tuple[str, str], AppCheck] = field(default_factory=dict)
+    """The last of each app and version."""
     narrowing: int = 0
     """How many lines say something of regions or SKUs; it follows from the entitlements."""
 

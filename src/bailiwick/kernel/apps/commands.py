@@ -20,8 +20,10 @@ from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
 from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -234,4 +236,6 @@ CatalogCommand: TypeAlias = (
     | ChangeArtifact
     | IssueArtifactCredential
 )
-AppCommand: TypeAlias = CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook
+AppCommand: TypeAlias = (
+    CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook | ReportAppUsage | RecordAppCheck
+)

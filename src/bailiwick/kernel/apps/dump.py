@@ -11,11 +11,13 @@ from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import (
     AppBook,
+    AppCheck,
     CatalogApp,
     CatalogVersion,
     Entitlement,
     PullCredential,
 )
+from bailiwick.kernel.apps.checks.events import findings_body, findings_from
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
@@ -32,6 +34,7 @@ from bailiwick.vocab.apps import (
     SourceTier,
 )
 from bailiwick.vocab.clock_repair import ClockRepair
+from bailiwick.vocab.readiness import Readiness
 
 
 def dump(state: State) -> Plain:
@@ -66,6 +69,8 @@ def dump(state: State) -> Plain:
         dumped["instances"] = dump_instances(book.instances)
     if book.credentials:
         dumped["credentials"] = [_credential_row(each) for each in book.credentials.values()]
+    if book.checks:
+        dumped["checks"] = [_check_row(*key, check=each) for key, each in book.checks.items()]
     return {"apps": dumped}
 
 
@@ -77,6 +82,11 @@ def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
 def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
     words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
     return [*scope, a.digest, *words, a.revision, *([] if a.key is None else [a.key])]
+
+
+def _check_row(app: str, version: str, *, check: AppCheck) -> list[Any]:
+    told = findings_body(check.findings)
+    return [app, version, check.verdict.value, told, check.evidence_digest, check.at_ms]
 
 
 def _credential_row(c: PullCredential) -> list[Any]:
@@ -108,6 +118,9 @@ def load(state: State, plain: Plain) -> None:
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
         found = Artifact(digest, ArtifactKind(kind), source, *known, revision, *more)
         book.artifacts[Scope(tenant, project), digest] = found
+    for app, version, verdict, findings, digest, at_ms in dumped.get("checks", ()):
+        found_out = findings_from(findings)
+        book.checks[app, version] = AppCheck(Readiness(verdict), found_out, digest, at_ms)
     for tenant, project, name, url, types, *rest in dumped.get("webhooks", ()):
         book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
     if "instances" in dumped:
@@ -132,6 +145,8 @@ def _load_credentials(book: AppBook, rows: Iterable[list[Any]]) -> None:
 def repair(plain: Plain, clock: ClockRepair) -> None:
     """What was done, and by when things are due, is as the clock that counts says."""
     for row in plain.get("apps", {}).get("versions", ()):
+        row[5] = clock.past(row[5])
+    for row in plain.get("apps", {}).get("checks", ()):
         row[5] = clock.past(row[5])
     for row in plain.get("apps", {}).get("webhooks", ()):
         row[8] = None if row[8] is None else clock.past(row[8])

@@ -12,6 +12,7 @@ from bailiwick.iam import Scope
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
@@ -19,6 +20,7 @@ from bailiwick.kernel.apps.spelling import (
     overlay_body,
     overlay_from,
 )
+from bailiwick.kernel.apps.units.events import AppUsageReported
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
@@ -264,4 +266,4 @@ CatalogEvent: TypeAlias = (
     | ArtifactChanged
     | ArtifactCredentialIssued
 )
-AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported | AppChecked

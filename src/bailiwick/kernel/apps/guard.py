@@ -20,7 +20,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from bailiwick.apps.places import (
-    INSTANCE_LABEL,
     REGION_LABEL,
     SKU_LABEL,
     NodeFacts,
@@ -35,6 +34,7 @@ from bailiwick.kernel.state import State
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.app_uses import INSTANCE_LABEL
 
 RULES_MAX: Final = 4_096
 """Rules, and scopes whose rule is known, that are kept."""

@@ -235,10 +235,16 @@ class ChangeMember(_OfInstance):
     component_key: str
     key: str
     role: str | None = None
+    member_id: int | None = None
+    """Who it has to be that is called so; none: whoever is."""
 
     def __post_init__(self) -> None:
         self._check_instance()
         check_kind("action", self.action, MemberAction)
+        if self.member_id is not None:
+            check_id("member_id", self.member_id)
+            if self.action is MemberAction.ADD:
+                raise InvalidValue("member_id", self.member_id, "none of a member to add")
         check_name("component_key", self.component_key)
         PRINCIPAL.check("key", self.key)
         if (self.action is MemberAction.ADD) != (self.role is not None):

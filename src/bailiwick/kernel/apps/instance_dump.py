@@ -14,6 +14,7 @@ from bailiwick.kernel.apps.instances import (
     InstanceBook,
     WantedState,
 )
+from bailiwick.kernel.apps.units.dump import dump_told, load_told, repair_told
 from bailiwick.kernel.slice import Plain
 from bailiwick.vocab.apps import (
     ControlPlaneScope,
@@ -46,6 +47,7 @@ def _held_row(held: HeldInstance) -> Plain:
         "components": sorted(held.components.values()),
         "operations": [_operation_row(each) for each in held.operations.values()],
         "ended": list(held.ended),
+        **dump_told(held.told),
     }
 
 
@@ -92,6 +94,7 @@ def load_instances(book: AppBook, plain: Plain) -> None:
         held.components = {held.members[each].component_key: each for each in row["components"]}
         held.operations = {each[0]: _operation_from(each, number) for each in row["operations"]}
         held.ended = dict.fromkeys(row["ended"])
+        held.told = load_told(row)
         for each in held.operations.values():
             if each.key is not None:
                 held.keys[each.component_key, each.key] = each.id
@@ -176,6 +179,7 @@ def repair_instances(plain: Plain, clock: ClockRepair) -> None:
             _repair(row, _MEMBER_PAST, clock, due=_MEMBER_DUE)
         for row in held["operations"]:
             _repair(row, _OPERATION_PAST, clock)
+        repair_told(held, clock)
 
 
 def _repair(

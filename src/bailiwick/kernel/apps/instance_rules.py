@@ -136,7 +136,7 @@ def _change(state: State, command: cmd.ChangeInstance) -> Iterator[Event]:
     i = held.instance
     check_revision(i, command.revision)
     check_stays(i)
-    wanted = _rolled_back(held) if command.rollback else _wanted(state, i, command)
+    wanted = wanted_after(state, held, command=command)
     if wanted != i.wanted:
         _check_path(state, i, wanted, is_rollback=command.rollback)
         check_wanted(state, InstanceOf.of(i), wanted=wanted)
@@ -162,10 +162,13 @@ def _change(state: State, command: cmd.ChangeInstance) -> Iterator[Event]:
     yield from settle(held)
 
 
-def _wanted(state: State, instance: AppInstance, command: cmd.ChangeInstance) -> WantedState:
-    version = command.version or instance.version
-    known = state.apps.version(instance.app, version)
-    present, changed = instance.wanted.counts, command.counts or {}
+def wanted_after(state: State, held: HeldInstance, *, command: cmd.ChangeInstance) -> WantedState:
+    """What a change would have wanted, whether or not it may be."""
+    if command.rollback:
+        return _rolled_back(held)
+    instance = held.instance
+    version, changed = command.version or instance.version, command.counts or {}
+    known, present = state.apps.version(instance.app, version), instance.wanted.counts
     parameters = command.parameters
     if parameters is None:
         parameters = instance.wanted.parameters

@@ -17,6 +17,7 @@ from typing import Final
 
 from bailiwick.apps.status import InstanceFacts, MemberFact
 from bailiwick.iam import Scope
+from bailiwick.kernel.apps.units.book import ToldUsage
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
     ControlPlaneScope,
@@ -168,6 +169,8 @@ class HeldInstance:
     """The operations that ended, in that order."""
     keys: dict[tuple[str | None, str], int] = field(default_factory=dict)
     """The operation that was begun under a key, for a component or for the whole."""
+    told: ToldUsage = field(default_factory=ToldUsage)
+    """What it said of its use, in units of its own."""
 
     def member(self, member_id: int) -> AppMember:
         """The member of that number."""

@@ -92,6 +92,10 @@ def _change_member(state: State, command: cmd.ChangeMember, now_ms: int) -> Iter
             raise Conflict("key", command.key, f"was used for {kind}")
         return
     check_stays(held.instance)
+    if command.member_id is not None:
+        member = held.member(command.member_id)
+        if held.components.get(command.component_key) != member.id:
+            raise Conflict("member", member.id, f"is not {command.component_key} any more")
     match command.action:
         case MemberAction.ADD:
             yield from _add(state, held, command)

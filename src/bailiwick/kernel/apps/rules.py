@@ -39,6 +39,9 @@ from bailiwick.kernel.apps.book import (
     CatalogVersion,
     Entitlement,
 )
+from bailiwick.kernel.apps.checks import rules as check_rules
+from bailiwick.kernel.apps.checks.commands import RecordAppCheck
+from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
 from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
@@ -46,6 +49,9 @@ from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.instance_rules import decide_instance
 from bailiwick.kernel.apps.member_rules import decide_member
 from bailiwick.kernel.apps.names import app_name, check_app
+from bailiwick.kernel.apps.units import rules as unit_rules
+from bailiwick.kernel.apps.units.commands import ReportAppUsage
+from bailiwick.kernel.apps.units.events import AppUsageReported
 from bailiwick.kernel.apps.webhooks import rules as webhook_rules
 from bailiwick.kernel.apps.webhooks.commands import WebhookCommand
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
@@ -81,6 +87,10 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_member(state, command, now_ms=now_ms)
     if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
+    if isinstance(command, RecordAppCheck):
+        return check_rules.decide(state, command)
+    if isinstance(command, ReportAppUsage):
+        return unit_rules.decide(state, command, now_ms=now_ms)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 
@@ -349,6 +359,8 @@ APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
     AppWebhookSet: webhook_rules.apply,
+    AppChecked: check_rules.apply,
+    AppUsageReported: unit_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""

@@ -42,6 +42,8 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_OPERATION_LIST,
     INSTANCE_READ,
     INSTANCE_REPORT,
+    INSTANCE_USAGE_READ,
+    INSTANCE_USAGE_REPORT,
 )
 from bailiwick.wire.instances import (
     Instance,
@@ -49,6 +51,8 @@ from bailiwick.wire.instances import (
     InstanceMember,
     InstanceMemberChange,
     InstanceReport,
+    InstanceUsage,
+    InstanceUsageReport,
     NewOperation,
 )
 
@@ -80,6 +84,7 @@ class Kit:
         self.log = tools.log.about(instance_id=instance.instance_id, generation=instance.generation)
         self._etag, self._tools = etag, tools
         self._members: list[InstanceMember] | None = None
+        self._next_report: int | None = None
 
     @property
     def is_leaving(self) -> bool:
@@ -105,35 +110,36 @@ class Kit:
         )
         return self._act(change, f"{generation}/{serial}")
 
-    def drain(self, component_key: str) -> int | None:
-        """Have a member go when it has nothing to do any more."""
-        return self._take(MemberAction.DRAIN, component_key)
+    def drain(self, member: str | int) -> int | None:
+        """Have a member go when it has nothing to do any more; by what it is called, or number."""
+        return self._take(MemberAction.DRAIN, member)
 
-    def remove(self, component_key: str) -> int | None:
+    def remove(self, member: str | int) -> int | None:
         """Have a member go now."""
-        return self._take(MemberAction.REMOVE, component_key)
+        return self._take(MemberAction.REMOVE, member)
 
-    def replace(self, component_key: str) -> int | None:
+    def replace(self, member: str | int) -> int | None:
         """Have another in a member's place."""
-        return self._take(MemberAction.REPLACE, component_key)
+        return self._take(MemberAction.REPLACE, member)
 
-    def _take(self, action: MemberAction, component_key: str) -> int | None:
+    def _take(self, action: MemberAction, member: str | int) -> int | None:
+        if isinstance(member, int):
+            return self._act(InstanceMemberChange(action=action, member_id=member), str(member))
         newest = max(
-            (each.member_id for each in self.members if each.component_key == component_key),
+            (each.member_id for each in self.members if each.component_key == member),
             default=0,
         )
-        return self._act(
-            InstanceMemberChange(action=action, component_key=component_key), str(newest)
-        )
+        return self._act(InstanceMemberChange(action=action, component_key=member), str(newest))
 
     def _act(self, change: InstanceMemberChange, state: str) -> int | None:
         self._check_leads()
         word = change.action.value
-        key = self._key(word, change.component_key, state)
+        called = change.component_key or f"member-{change.member_id}"
+        key = self._key(word, called, state)
         done = self._tools.client.send_under(
             key, INSTANCE_MEMBER_CHANGE, body=change, path=self._path
         )
-        self._told(f"{word} {change.component_key}")
+        self._told(f"{word} {called}")
         self._members = None
         return done.operation_id
 
@@ -218,6 +224,33 @@ class Kit:
         if found.generation != generation or etag is None:
             raise Outdated("something else is wanted now")
         self.instance, self._etag = found, etag
+
+    # -- use, in units of the app ------------------------------------------------------------
+
+    def usage(self) -> InstanceUsage:
+        """What was told of the instance's use so far, and up to when."""
+        return self._tools.client.send(INSTANCE_USAGE_READ, path=self._path)
+
+    def report_usage(
+        self, unit: str, quantity: int, *, window: tuple[int, int], component_key: str | None = None
+    ) -> None:
+        """Tell how much of a unit was used from one time (in ms) to another that is over.
+
+        After a crash begin again where ``usage`` says that it was told until.
+        """
+        self._check_leads()
+        if self._next_report is None:
+            self._next_report = self.usage().next_sequence
+        body = InstanceUsageReport(
+            sequence=self._next_report,
+            unit=unit,
+            quantity=quantity,
+            from_ms=window[0],
+            to_ms=window[1],
+            component_key=component_key,
+        )
+        self._tools.client.send(INSTANCE_USAGE_REPORT, body=body, path=self._path)
+        self._next_report += 1
 
     # -- tasks and secrets -------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.member_jobs import correlation_of, job_of, key_of, principal_of
 from bailiwick.services.jobs import Jobs
-from bailiwick.vocab.apps import MemberPhase
+from bailiwick.vocab.apps import MemberPhase, Privilege
 from bailiwick.vocab.errors import BailiwickError, Conflict, LimitReached
+from bailiwick.vocab.jobs import JobFault
 
 
 class _Grounds(NamedTuple):
@@ -24,6 +25,8 @@ class _Grounds(NamedTuple):
     manifest: Manifest
     source: ArtifactSource | None
     mem_bytes_per_core: int
+    host_allowed: bool
+    """Whether it asks for no host, or its version is granted it."""
 
 
 class MemberStarter:
@@ -37,6 +40,8 @@ class MemberStarter:
         grounds = self._runner.read(lambda view: _grounds(view, instance, member))
         if grounds is None:
             return None
+        if not grounds.host_allowed:
+            return Move(MemberPhase.FAILED, reason=JobFault.HOST_NOT_GIVEN.value)
         who, key = principal_of(instance.id), key_of(member.id)
         try:
             draft = job_of(
@@ -69,9 +74,12 @@ def _grounds(view: View, instance: AppInstance, member: AppMember) -> _Grounds |
     book, scope = view.state.apps, Scope(instance.tenant, instance.project)
     if not book.policy(instance.app, scope).is_enabled:
         return None
-    manifest = book.version(instance.app, member.version).manifest
+    version = book.version(instance.app, member.version)
+    manifest = version.manifest
     role = manifest.roles.get(member.role)
     if role is None:
         raise Conflict("role", member.role, f"is none of version {member.version}")
     source = book.source(manifest.artifacts[role.artifact].source, scope)
-    return _Grounds(manifest, source, view.state.settings.job_mem_bytes_per_core)
+    per_core = view.state.settings.job_mem_bytes_per_core
+    host_allowed = role.privileges is not Privilege.HOST or version.host_granted
+    return _Grounds(manifest, source, per_core, host_allowed)

@@ -74,6 +74,8 @@ class LineTools:
     aside: Callable[[Callable[[], T]], Awaitable[T]]
     """Has something done that waits for a disk."""
     say: Callable[[str], None]
+    dead: Callable[[str], None] = lambda fault: None
+    """Is told of each event that is given up, by what it failed with."""
 
 
 class HookLine:
@@ -207,6 +209,7 @@ class HookLine:
             scope, name = self.key
             told = f"webhook {name} of {scope} is not sent event {before.seq}"
             self._tools.say(f"{told}: {step.fault} after {tries} tries")
+            self._tools.dead(step.fault.value)
         states = {Delivered: DeliveryState.DELIVERED, GivenUp: DeliveryState.DEAD}
         letter = Letter(
             seq=before.seq,

@@ -46,6 +46,8 @@ class WebhookTerms:
     """Whether they may lead to private networks and this machine."""
     timeout_s: float = 10.0
     pace: RetryPace = field(default_factory=RetryPace)
+    dead: Callable[[str], None] = lambda fault: None
+    """Is told of each event that is given up, by what it failed with."""
 
 
 class WebhookLoop:
@@ -176,6 +178,7 @@ class _Round:
             pace=self._terms.pace,
             aside=self.aside,
             say=self._say,
+            dead=self._terms.dead,
         )
 
     async def _read_on(self) -> bool:

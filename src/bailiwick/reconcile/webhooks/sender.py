@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 
+from bailiwick.apps.addresses import are_allowed
 from bailiwick.apps.webhooks import WEBHOOKS_MAX, Target, read_url
-from bailiwick.events.addresses import is_allowed
 from bailiwick.events.retrying import Answered, NotReached, SendOutcome
 from bailiwick.vocab.apps import DeliveryFault
 
@@ -112,7 +112,7 @@ class Sender:
         if not target.is_secure and not self.allow_private:
             return NotReached(DeliveryFault.ADDRESS_NOT_ALLOWED)
         found = await self._lookups.find(asker, target.host, port=target.port)
-        if not found or not all(is_allowed(each, private=self.allow_private) for each in found):
+        if not are_allowed(found, private=self.allow_private):
             # The same for both: who asks must not learn which names there are inside.
             return NotReached(DeliveryFault.NO_ADDRESS)
         for address in found[:-1]:

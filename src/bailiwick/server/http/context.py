@@ -65,6 +65,7 @@ class Parts:
     executor: Executor | None = None
     """Runs the jobs of this machine, and keeps what they print."""
     job_mode: str | None = None
+    host_members: bool = False
     """How the executor keeps jobs apart."""
     clusters: tuple[ClusterHands, ...] = ()
     """Where jobs run, too."""

@@ -17,7 +17,7 @@ from bailiwick.apps.reading import load_manifest
 from bailiwick.apps.semver import order
 from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope
 from bailiwick.kernel import Done
-from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion
+from bailiwick.kernel.apps.book import AppBook, AppCheck, CatalogApp, CatalogVersion
 from bailiwick.kernel.apps.commands import ChangeApp, PublishApp
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
@@ -39,6 +39,8 @@ class VersionRow(NamedTuple):
 
     app: str
     version: CatalogVersion
+    check: AppCheck | None
+    """What its last check found."""
 
 
 class AppChangeTerms(NamedTuple):
@@ -75,7 +77,11 @@ async def page_versions(
     found = await _find(caller, app)
 
     def read(view: View) -> Rows[VersionRow]:
-        rows = (VersionRow(app, each) for each in _versions(caller, view.state.apps, found))
+        book = view.state.apps
+        rows = (
+            VersionRow(app, each, book.checks.get((app, each.version)))
+            for each in _versions(caller, book, found)
+        )
         return page_of(rows, after=after, limit=limit, key=lambda row: row.version.version)
 
     return await caller.read(read)
@@ -85,11 +91,13 @@ async def read_version(caller: Caller, app: str, *, version: str) -> VersionRow:
     """One version, with what was published."""
     found = await _find(caller, app)
 
-    def look(view: View) -> CatalogVersion | None:
+    def look(view: View) -> VersionRow | None:
         seen = _versions(caller, view.state.apps, found)
-        return next((each for each in seen if each.version == version), None)
+        known = next((each for each in seen if each.version == version), None)
+        check = view.state.apps.checks.get((app, version))
+        return None if known is None else VersionRow(app, known, check)
 
-    return VersionRow(app, await caller.locate(look))
+    return await caller.locate(look)
 
 
 async def publish(
@@ -113,7 +121,7 @@ async def change_app(caller: Caller, app: str, *, terms: AppChangeTerms) -> Done
     """Change how far an app has come, or who sees it."""
     lifecycle, visibility, revision = terms
     command = ChangeApp(app, None, lifecycle, visibility, None, revision)
-    await caller.require_at(lambda view: _home(caller, view.state.apps, app), command)
+    await caller.require_at(lambda view: home_of(caller, view.state.apps, app=app), command)
     if visibility is AppVisibility.PUBLIC:
         _require_fleet(caller, app)
     return await caller.change(command)
@@ -124,7 +132,7 @@ async def change_version(
 ) -> Done:
     """Change how far one version has come."""
     command = ChangeApp(app, version, lifecycle)
-    await caller.require_at(lambda view: _home(caller, view.state.apps, app), command)
+    await caller.require_at(lambda view: home_of(caller, view.state.apps, app=app), command)
     return await caller.change(command)
 
 
@@ -165,7 +173,7 @@ async def _find(caller: Caller, app: str) -> CatalogApp:
     return await caller.locate(look)
 
 
-def _home(caller: Caller, book: AppBook, app: str) -> Scope | None:
+def home_of(caller: Caller, book: AppBook, *, app: str) -> Scope | None:
     """Where an app was published, unless it is hidden from the caller."""
     found = book.apps.get(app)
     if found is None:

@@ -23,10 +23,10 @@ from bailiwick.kernel.apps.instances import AppInstance, HeldInstance
 from bailiwick.kernel.people.commands import BreakGlass
 from bailiwick.runtime.replica import View
 from bailiwick.services.apps.catalog import require_human
+from bailiwick.services.apps.hosts import require_hosts
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, cut
-from bailiwick.vocab.apps import InstancePhase, Privilege
-from bailiwick.vocab.errors import NotHonoured
+from bailiwick.vocab.apps import InstancePhase
 
 
 class InstancePlace(NamedTuple):
@@ -131,7 +131,7 @@ async def create(caller: Caller, scope: Scope, *, wish: Deferred[RequestInstance
     """Have a project run an app."""
     await require_home(caller, scope, changes=True)
     command = wish()
-    await _require_sandboxed(caller, command)
+    await require_hosts(caller, command)
     done = await caller.change(command)
     if caller.dry_run:
         return Created(done, None)
@@ -147,7 +147,9 @@ async def create(caller: Caller, scope: Scope, *, wish: Deferred[RequestInstance
 async def act(caller: Caller, place: InstancePlace, *, command: Deferred[Command]) -> Done:
     """Change what is wanted of an instance, report on it, or delete it."""
     await require_home(caller, place.scope, changes=True)
-    return await caller.change(command())
+    wanted = command()
+    await require_hosts(caller, wanted)
+    return await caller.change(wanted)
 
 
 async def force_delete(caller: Caller, place: InstancePlace, *, reason: str) -> Done:
@@ -170,19 +172,3 @@ async def force_delete(caller: Caller, place: InstancePlace, *, reason: str) -> 
     await caller.change(BreakGlass(*told, caller.clock.now_ms()))
     caller.key = key
     return await caller.change(command)
-
-
-async def _require_sandboxed(caller: Caller, command: RequestInstance) -> None:
-    """Refuse members that ask for their node's host: nobody who runs jobs here gives it."""
-    scope = Scope(command.tenant, command.project)
-
-    def read(view: View) -> str | None:
-        version = view.state.apps.versions_at(command.app, scope).get(command.version)
-        roles = {} if version is None else version.manifest.roles
-        asks = (name for name, role in roles.items() if role.privileges is Privilege.HOST)
-        return next((name for name in asks if command.counts.get(name, roles[name].count[0])), None)
-
-    role = await caller.lookup(read)
-    if role is not None:
-        await caller.rehearse(command)  # what the kernel refuses is told first
-        raise NotHonoured("host_privileges", "local", asked=role, step=None)

@@ -16,9 +16,11 @@ Rules:
   ``APP_ARTIFACT``         the digest of what it is made of
   =======================  ==================================================================
 
-- It lands where jobs are run by the machine itself. Its request says whose member it is, so that
-  the lines about regions and SKUs hold for it.
+- It lands where jobs are run by the machine itself. Its request says whose member it is and what it
+  does there, so that the lines about regions and SKUs hold for it, and its time is billed as that.
 - What is an image is its root, by digest; a blob it fetches itself.
+- A member whose role has the host lands where the operator of a machine gives it. Whether a job is
+  such a member is looked up when it is started, by its instance: nothing that a job says gives it.
 """
 
 from __future__ import annotations
@@ -26,19 +28,23 @@ from __future__ import annotations
 from typing import Final
 
 from bailiwick.apps.artifacts import ArtifactSource
-from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleShape
-from bailiwick.apps.places import INSTANCE_LABEL
+from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleSpec
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import labels_for
+from bailiwick.fleet.node import HOST_MEMBERS_LABEL, YES
 from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.kernel import Submit
+from bailiwick.kernel.apps.book import CatalogVersion
 from bailiwick.kernel.apps.instances import AppInstance, AppMember
 from bailiwick.kernel.spelling import cores_of
+from bailiwick.ports import JobRow
+from bailiwick.runtime.replica import View
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.authority import Principal
 from bailiwick.services.jobs import JobDraft
-from bailiwick.vocab.apps import ArtifactKind, Privilege
-from bailiwick.vocab.errors import NotHonoured
+from bailiwick.vocab.app_uses import MemberUse
+from bailiwick.vocab.apps import ArtifactKind, MemberPart, Privilege
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import ProjectId, TenantId
 
 TERM_MS: Final = 600_000
@@ -70,15 +76,13 @@ def job_of(
 ) -> JobDraft:
     """The job of a member; refused if nobody could run it."""
     role = manifest.roles[member.role]
-    if role.privileges is Privilege.HOST:
-        raise NotHonoured("host_privileges", "local", asked=member.role, step=None)
     artifact = manifest.artifacts[role.artifact]
     draft = JobDraft(
         tenant=instance.tenant,
         project=instance.project,
         name=f"{instance.name}.{member.component_key}"[:63].rstrip(".-_"),
         tag=None,
-        request=Submit(_request(instance, role.shape)),
+        request=Submit(_request(instance, role)),
         command=role.command,
         env=_told(instance, member, artifact),
         cwd=None,
@@ -97,7 +101,46 @@ def image_of(artifact: ArtifactRef, source: ArtifactSource | None) -> str | None
     return f"{address.rstrip('/').rpartition('/')[2].lower()}@{artifact.digest}"
 
 
-def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
+def runs_on_host(view: View, job: JobRow) -> bool:
+    """Whether a job is a member's that has the host: by the catalog, and by nothing that it says.
+
+    One whose version is not granted it any more is refused: in a sandbox it would be another.
+    """
+    version = host_version(view, job)
+    if version is not None and not version.host_granted:
+        expected = f"a version that is granted the host; {version.version} is not any more"
+        raise InvalidValue("on_host", job.name, expected)
+    return version is not None
+
+
+def host_version(view: View, job: JobRow) -> CatalogVersion | None:
+    """The version of the member that a job is, if its role asks for the host."""
+    name, _, number = job.submitter.partition(":")
+    if f"{name}:" != APP_PREFIX or not number.isdecimal():
+        return None
+    book = view.state.apps
+    held = book.instances.held.get(int(number))
+    if held is None or held.instance.owner != (job.tenant, job.project):
+        return None
+    members = (each for each in held.members.values() if key_of(each.id) == job.key)
+    member = next(members, None)
+    if member is None:
+        return None
+    version = book.version(held.instance.app, member.version)
+    role = version.manifest.roles.get(member.role)
+    return version if role is not None and role.privileges is Privilege.HOST else None
+
+
+def use_of(instance: AppInstance, role: RoleSpec) -> MemberUse:
+    """What the time of a member in this role is used for, as its lease is labelled and billed."""
+    part = MemberPart.CONTROL_PLANE if role.control_plane else MemberPart.WORKLOAD
+    return MemberUse(
+        instance.id, instance.app, instance.mode, instance.scope, instance.backend, part
+    )
+
+
+def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
+    shape, on_host = role.shape, role.privileges is Privilege.HOST
     return PlacementRequest(
         tenant=TenantId(instance.tenant),
         project=ProjectId(instance.project),
@@ -110,8 +153,8 @@ def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
         generation=shape.generation,
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
-        labels=labels_for(None, {}),
-        job_labels={INSTANCE_LABEL: str(instance.id)},
+        labels=labels_for(None, {HOST_MEMBERS_LABEL: YES} if on_host else {}),
+        job_labels=use_of(instance, role).labels(),
         ttl_ms=TERM_MS,
     )
 

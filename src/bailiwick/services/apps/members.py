@@ -17,6 +17,7 @@ from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instance_commands import ChangeMember
 from bailiwick.kernel.apps.instances import AppMember
 from bailiwick.runtime.replica import View
+from bailiwick.services.apps.hosts import require_hosts
 from bailiwick.services.apps.instances import Created, InstancePlace, require_home
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, cut
@@ -41,8 +42,21 @@ class MemberWish(NamedTuple):
     """What to do with which member."""
 
     action: MemberAction
-    component_key: str
+    component_key: str | None
     role: str | None = None
+    member_id: int | None = None
+    """By its number, who may be called as it likes; else by what it is called."""
+
+    def component(self, view: View, place: InstancePlace, *, key: str) -> str:
+        """What the member is called; one that is gone by this very request is found by its key."""
+        if self.component_key is not None:
+            return self.component_key
+        held, number = place.find(view), self.member_id or 0
+        if number in held.members:
+            return held.members[number].component_key
+        done = (each for each in held.operations.values() if each.key == key)
+        named = (each.component_key for each in done if each.component_key is not None)
+        return next(named, None) or held.member(number).component_key
 
 
 async def page_members(
@@ -96,21 +110,27 @@ def _place_in(cursor: str | None) -> tuple[int, int]:
 async def change_member(caller: Caller, place: InstancePlace, *, wish: MemberWish) -> Created:
     """Add, drain, remove or replace a member; the operation that this is."""
     await require_home(caller, place.scope, changes=True)
+    if (wish.component_key is None) == (wish.member_id is None):
+        expected = "component_key or member_id: one of the two"
+        raise InvalidValue("member_id", wish.member_id, expected)
     key = caller.key or caller.correlation_id
+    component_key = await caller.lookup(lambda view: wish.component(view, place, key=key))
     command = ChangeMember(
         tenant=place.tenant,
         project=place.project,
         instance_id=place.instance_id,
         action=wish.action,
-        component_key=wish.component_key,
+        component_key=component_key,
         role=wish.role,
         key=key,
+        member_id=wish.member_id,
     )
+    await require_hosts(caller, command)
     done = await caller.change(command)
     if caller.dry_run:
         return Created(done, None)
 
     def look(view: View) -> int | None:
-        return place.find(view).keys.get((wish.component_key, key))
+        return place.find(view).keys.get((component_key, key))
 
     return Created(done, await caller.lookup(look))

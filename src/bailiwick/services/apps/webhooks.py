@@ -18,8 +18,8 @@ from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from bailiwick.apps.addresses import is_allowed
 from bailiwick.apps.webhooks import Webhook, read_url
-from bailiwick.events.addresses import is_allowed
 from bailiwick.events.signing import secret_of, spell_secret
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done

@@ -25,6 +25,7 @@ from bailiwick.kernel.work.execs.commands import (
     NoteFilesCopied,
 )
 from bailiwick.ports import JobRow
+from bailiwick.services.apps.member_jobs import host_version
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.channel import ExecChannel, Written
 from bailiwick.services.jobs.exec_desk import Exec, ExecDesk
@@ -68,6 +69,8 @@ async def open_exec(
         return before
     job = await asyncio.to_thread(as_member, jobs, job, rank=member)
     lease_id, node = _running(job)
+    if await caller.lookup(lambda view: host_version(view, job)) is not None:
+        raise Conflict("job", job_id, "is a member that has the host: nobody is let in")
     if wish.is_attach and not job.interactive:
         raise Conflict("job", job_id, "is not interactive: nobody is attached to it")
     executor = _way_in(house, jobs, node=node, job_id=job_id)

@@ -31,6 +31,7 @@ from bailiwick.wire.apps import (
     PullCredential,
 )
 from bailiwick.wire.base import Page
+from bailiwick.wire.readiness import AppCheck, NewAppCheck
 
 _P, _W = Permission, Where
 _APP = "/v1/apps/{app}"
@@ -58,6 +59,9 @@ APP_VERSION_READ = Action(
 APP_VERSION_CHANGE = Action(
     "app_version.change", "Publish a draft, deprecate or retire a version", "PATCH", _VERSION,
     _P.CATALOG_PUBLISH, _W.APP, AppVersionChange, Done)
+APP_VERSION_CHECK = Action(
+    "app_version.check", "Seal a check of a version", "POST", _VERSION + "/checks",
+    _P.CATALOG_PUBLISH, _W.APP, NewAppCheck, AppCheck)
 APP_VERSION_GRANT = Action(
     "app_version.grant", "Grant a version the host, or take it back", "PUT", _VERSION + "/host",
     _P.HOST_GRANT, _W.FLEET, HostGrant, Done)

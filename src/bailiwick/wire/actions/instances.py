@@ -15,6 +15,8 @@ from bailiwick.wire.instances import (
     InstanceMemberChange,
     InstanceOperation,
     InstanceReport,
+    InstanceUsage,
+    InstanceUsageReport,
     NewInstance,
     NewOperation,
     OperationDone,
@@ -46,6 +48,12 @@ INSTANCE_DELETE = Action(
 INSTANCE_REPORT = Action(
     "instance.report", "Report how an instance is", "PUT", _ONE + "/status",
     _P.INSTANCE_UPDATE, _W.PROJECT, InstanceReport, Done)
+INSTANCE_USAGE_READ = Action(
+    "instance_usage.read", "Read what an instance told of its use", "GET", _ONE + "/usage",
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, InstanceUsage)
+INSTANCE_USAGE_REPORT = Action(
+    "instance_usage.report", "Tell what an instance used, in units of its app", "POST",
+    _ONE + "/usage", _P.INSTANCE_UPDATE, _W.PROJECT, InstanceUsageReport, Done)
 INSTANCE_FORCE_DELETE = Action(
     "instance.force_delete", "End an overdue deletion by force", "POST", _ONE + "/force-deletion",
     _P.BREAK_GLASS, _W.FLEET, ForcedDeletion, Done)

@@ -68,7 +68,7 @@ TAGS: Final = (
     Tag(
         "instance",
         "Apps that projects run: what is wanted, members, operations, what operators report.",
-        ("instance", "instance_member", "instance_operation"),
+        ("instance", "instance_member", "instance_operation", "instance_usage"),
     ),
     Tag(
         "artifact",

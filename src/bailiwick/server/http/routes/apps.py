@@ -7,7 +7,9 @@ from typing import Annotated
 from fastapi import Path, Response
 
 from bailiwick.apps.overlays import Overlay
+from bailiwick.apps.readiness.evidence import CheckClaims, read_claims
 from bailiwick.iam import Scope
+from bailiwick.kernel.apps.book import AppCheck as BookCheck
 from bailiwick.kernel.apps.spelling import OVERLAY_WORDS, overlay_body, overlay_from
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
@@ -21,10 +23,11 @@ from bailiwick.server.http.params import (
     spell_page,
 )
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services.apps import catalog, entitlements
+from bailiwick.services.apps import catalog, checks, entitlements
 from bailiwick.wire import apps as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.readiness import AppCheck, ConditionFinding, NewAppCheck
 
 PathApp = Annotated[str, Path(pattern=wire.APP_PATTERN)]
 PathVersion = Annotated[str, Path(pattern=wire.VERSION_PATTERN)]
@@ -98,6 +101,19 @@ async def change_version(
     return spell_done(
         await catalog.change_version(asked, app, version=version, lifecycle=body.lifecycle)
     )
+
+
+@answers("app_version.check")
+async def seal_check(
+    asked: Changing, app: PathApp, *, version: PathVersion, body: NewAppCheck
+) -> AppCheck:
+    """Have what a check saw judged and sealed; needs the rights of the app's publisher.
+
+    What the journal knows of it is read there and not believed: a claim that contradicts it is
+    refused with ``evidence_contradicted``. ``bailiwick app check`` makes such a check.
+    """
+    found = await checks.seal_check(asked, app, version=version, claims=lambda: _claims(body))
+    return _check(found)
 
 
 @answers("app_version.grant")
@@ -192,7 +208,29 @@ def _version(found: catalog.VersionRow) -> wire.AppVersion:
         host_asked=version.manifest.asks_host,
         host_granted=version.host_granted,
         published_ms=version.published_ms,
+        check=None if found.check is None else _check(found.check),
     )
+
+
+def _check(found: BookCheck) -> AppCheck:
+    return AppCheck(
+        verdict=found.verdict,
+        conditions=[
+            ConditionFinding(
+                condition=each.condition,
+                state=each.state,
+                reason=each.reason,
+                numbers=dict(each.numbers),
+            )
+            for each in found.findings
+        ],
+        evidence_digest=found.evidence_digest,
+        checked_ms=found.at_ms,
+    )
+
+
+def _claims(body: NewAppCheck) -> CheckClaims:
+    return read_claims(body.model_dump(mode="json"))
 
 
 def _overlay(body: wire.Overlay) -> Overlay:

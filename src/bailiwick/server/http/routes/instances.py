@@ -253,9 +253,10 @@ async def change_member(
 ) -> wire.OperationDone:
     """Add, drain, remove or replace a member; under the same ``Idempotency-Key`` it happens once.
 
-    A member is named by its ``component_key``. Where it runs is the platform's to choose.
+    A member is named by its ``component_key``, or by its ``member_id``: then nothing is done to one
+    that came in its place. Where it runs is the platform's to choose.
     """
-    wish = MemberWish(body.action, body.component_key, body.role)
+    wish = MemberWish(body.action, body.component_key, body.role, body.member_id)
     done, number = await members.change_member(asked, place, wish=wish)
     return wire.OperationDone(answer="done", seq=done.seq, operation_id=number)
 

@@ -152,6 +152,7 @@ def _node(found: NodeStanding) -> wire.Node:
         topology=_topology(capacity.topology),
         job_mode=_JOB_MODES.get(found.job_mode or ""),
         agent_version=None if found.agent is None else found.agent.version,
+        host_members=found.host_members,
     )
 
 

@@ -65,6 +65,7 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     parts = asked.house.parts
     agents = {} if parts.desk is None else await count_agents(asked, parts.desk)
     told |= {"role": found.role.value, "job_mode": parts.job_mode, "agents": agents}
+    told["host_members"] = parts.host_members
     return ReplicaState(**told, clusters=[_cluster(each) for each in parts.clusters])
 
 

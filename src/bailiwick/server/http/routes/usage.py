@@ -138,6 +138,7 @@ def _row(key: usage.UsageKey, found: usage.UsageSum, running: set[int]) -> wire.
         tag=key.tag,
         generation=key.generation,
         lease_class=key.lease_class,
+        member=None if key.member is None else wire.LineMember.model_validate(key.member.plain()),
         **_amounts(found, running),
     )
 

@@ -1,0 +1,228 @@
+"""Keeps the daemons of one member alive: the one loop that starts, heals, changes and ends them.
+
+Rules:
+
+- A daemon begins when all before it have been ready. One that died is started again, after a pause
+  that grows; the others go on meanwhile.
+- What has changed decides what is done: another key starts ``munged`` again and nothing else; other
+  nodes or partitions are read by the running controller; anything else starts the daemon again.
+  Jobs go on through all of it.
+- Told to end, it ends the daemons, the last first, and then whatever is left.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .daemons import DaemonSpec, daemons_of
+from .home import Home, MemberError
+from .processes import call, reap, start, stop, sweep
+
+_TICK_S: Final = 0.05
+_PAUSE_S_MAX: Final = 10.0
+_STEADY_S: Final = 30.0
+_READ_AGAIN: Final = ("NodeName=", "PartitionName=", "KillWait=", "EnforcePartLimits=")
+"""Lines of the configuration that a running controller takes over."""
+
+
+@dataclass
+class _Kept:
+    """A daemon, as it is now."""
+
+    spec: DaemonSpec
+    process: subprocess.Popen[bytes] | None = None
+    is_up: bool = False
+    was_up: bool = False
+    failures: int = 0
+    since: float = 0.0
+    due: float = 0.0
+    told: str = ""
+    """What is wrong with it."""
+
+
+class Keeper:
+    """The daemons of one member."""
+
+    def __init__(self, home: Home, *, say: Callable[[str], None]) -> None:
+        self._home, self._say = home, say
+        self._changed = threading.Condition()
+        self._kept: list[_Kept] = []
+        self._applied: dict[str, Any] = {}
+        self._todo: list[str] = []
+        self.is_ending = False
+
+    # -- what others ask ---------------------------------------------------------------------
+
+    def apply(self, wanted: dict[str, Any]) -> None:
+        """Be what is wanted from now on."""
+        with self._changed:
+            if self._applied and self._applied["role"] != wanted["role"]:
+                raise MemberError("a member keeps its role")
+            self._home.use_storage(wanted.get("storage", ""))
+            is_other_key = self._home.write_key(wanted["munge_key"])
+            changed = self._home.write_files(wanted["files"])
+            self._home.pretend_gpus(wanted.get("pretend_gpus", 0))
+            names = (
+                *("role", "key", "port", "cluster", "account"),
+                *("kill_wait_s", "revision"),
+            )
+            is_first = not self._applied
+            self._applied = {name: wanted[name] for name in names}
+            self._home.remember(self._applied)
+            if is_first:
+                specs = daemons_of(self._home, self._applied, is_over=lambda: self.is_ending)
+                self._kept = [_Kept(spec) for spec in specs]
+                return
+            if is_other_key:
+                self._todo.append("munged")
+            self._todo += [each for each in _follows(changed) if each not in self._todo]
+
+    @property
+    def applied(self) -> dict[str, Any]:
+        """What it is to be; nothing yet if nobody said."""
+        with self._changed:
+            return self._applied
+
+    def state(self) -> dict[str, Any]:
+        """How every daemon is, and what was applied."""
+        with self._changed:
+            daemons = {
+                kept.spec.name: {
+                    "is_up": kept.is_up,
+                    "pid": kept.process.pid if kept.process is not None else None,
+                    "failures": kept.failures,
+                    "told": kept.told,
+                }
+                for kept in self._kept
+            }
+            return {
+                "daemons": daemons,
+                "is_up": bool(self._kept) and all(each.is_up for each in self._kept),
+                "is_settled": not self._todo,
+                "revision": self._applied.get("revision", ""),
+            }
+
+    def await_up(self, wait_s: float) -> dict[str, Any]:
+        """How it is once all is up and done, or after so long."""
+        until = time.monotonic() + wait_s
+        while True:  # bounded by ``until``
+            found = self.state()
+            is_well = found["is_up"] and found["is_settled"]
+            if is_well or time.monotonic() > until or self.is_ending:
+                return found
+            time.sleep(_TICK_S)
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    def run(self, each_tick: Callable[[], None]) -> list[int]:
+        """Keep them until told to end; what could not be ended."""
+        ticks = 0
+        while not self.is_ending:  # until told to end
+            try:
+                self._step()
+                each_tick()
+            except (MemberError, OSError) as error:
+                self._say(str(error))
+            ticks += 1
+            if not ticks % 40:
+                with self._changed:
+                    processes = [each.process for each in self._kept]
+                reap({each.pid for each in processes if each is not None})
+            time.sleep(_TICK_S)
+        return self._end()
+
+    def _step(self) -> None:
+        with self._changed:
+            kept, todo = list(self._kept), self._todo[:1]
+        for each in kept:
+            self._look_at(each)
+            if not each.was_up:
+                return  # those after it wait for it
+        for name in todo:
+            self._do(name, {each.spec.name: each for each in kept})
+            with self._changed:
+                self._todo.remove(name)
+
+    def _look_at(self, kept: _Kept) -> None:
+        now = time.monotonic()
+        if kept.process is not None and kept.process.poll() is not None:
+            code = kept.process.returncode
+            kept.process, kept.is_up = None, False
+            kept.failures = 1 if now - kept.since > _STEADY_S else kept.failures + 1
+            kept.due = now + min(_PAUSE_S_MAX, 0.1 * 2 ** min(kept.failures - 1, 10))
+            kept.told = f"it ended with {code}"
+            self._say(f"{kept.spec.name} ended with {code}")
+        try:
+            if kept.process is None and now >= kept.due:
+                kept.spec.prepare()
+                kept.process = start(self._home, kept.spec.name, argv=kept.spec.argv)
+                kept.since = now
+            if kept.process is not None and not kept.is_up and kept.spec.is_ready():
+                kept.spec.finish()
+                kept.is_up, kept.was_up, kept.told = True, True, ""
+                self._say(f"{kept.spec.name} is up")
+        except (MemberError, OSError) as error:
+            kept.told = str(error)
+            kept.due = now + 1.0
+            raise
+
+    def _do(self, name: str, kept: dict[str, _Kept]) -> None:
+        if name == "reconfigure" and "slurmctld" not in kept:
+            return  # the controller tells its workers
+        if name == "reconfigure":
+            done = call(self._home, ("scontrol", "reconfigure"))
+            if done.returncode:
+                self._say(f"the controller did not read its configuration: {done.stderr!r}")
+                name = "slurmctld"
+            else:
+                return
+        found = kept.get(name)
+        if found is None:
+            return
+        if found.process is not None:
+            stop(found.process, wait_s=found.spec.stop_s)
+        found.process, found.is_up, found.due = None, False, 0.0
+        self._look_at(found)
+
+    def _end(self) -> list[int]:
+        for kept in reversed(self._kept):
+            if kept.process is not None:
+                stop(kept.process, wait_s=kept.spec.stop_s)
+                self._say(f"{kept.spec.name} has ended")
+                kept.spec.take_leave()
+        left = sweep()
+        if left:
+            self._say(f"these could not be ended: {left} (of {os.getpid()})")
+        return left
+
+
+def _follows(changed: dict[str, tuple[str, str]]) -> list[str]:
+    """What is to be done about configurations that have changed.
+
+    >>> _follows({"slurm.conf": ("KillWait=3\\n", "KillWait=4\\n")})
+    ['reconfigure']
+    >>> _follows({"slurm.conf": ("MpiDefault=none\\n", "MpiDefault=pmi2\\n")})
+    ['slurmctld', 'slurmd']
+    """
+    found: list[str] = []
+    if "my.cnf" in changed:
+        found.append("mariadbd")
+    if "slurmdbd.conf" in changed:
+        found.append("slurmdbd")
+    if "slurm.conf" in changed:
+        before, now = ({*text.splitlines()} for text in changed["slurm.conf"])
+        if all(line.startswith(_READ_AGAIN) for line in before ^ now):
+            found.append("reconfigure")
+        else:
+            found += ["slurmctld", "slurmd"]
+    if "gres.conf" in changed and "slurmd" not in found:
+        found.append("slurmd")
+    if "job_submit.lua" in changed and "slurmctld" not in found:
+        found.append("reconfigure")
+    return found
