@@ -12,7 +12,7 @@ from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.notes import MemberNote, read_notes, spell_notes
-from bailiwick.operators.slurm.seeing import RunningMember, see_cluster, see_worker
+from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster, see_worker
 from bailiwick.operators.slurm.wanted import CONTROLLER, HeldGpu
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.wire.fleet import Gpu, Held, Node
@@ -49,9 +49,9 @@ def lease(
     return Lease.model_construct(**found, resources=Held.model_validate(held))
 
 
-def seen(name: str, **held: Any) -> RunningMember:
+def seen(name: str, **held: Any) -> MemberAtWork:
     told = {"host": f"host-{name}", "user": "job", "outward": f"10.0.0.{name[-1]}"}
-    return RunningMember(1, lease(name, **held), node(name), told)
+    return MemberAtWork(1, lease(name, **held), node(name), told)
 
 
 def instance(**parameters: object) -> Instance:

@@ -28,7 +28,7 @@ from bailiwick.operators.slurm.notes import MemberNote, read_notes, spell_notes
 from bailiwick.operators.slurm.orders import order_for
 from bailiwick.operators.slurm.questions import MemberAway, ask_member
 from bailiwick.operators.slurm.rendering import render
-from bailiwick.operators.slurm.seeing import RunningMember, see_cluster
+from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster
 from bailiwick.operators.slurm.wanted import CONTROLLER, WORKER, Cluster, ClusterWish
 from bailiwick.vocab.apps import InstancePhase, MemberPhase
 from bailiwick.vocab.errors import InvalidValue
@@ -62,7 +62,7 @@ class SlurmOperator:
         self, keys: ClusterKeys, program: bytes, *, now: Callable[[], float] = time.time
     ) -> None:
         self._keys, self._program, self._now = keys, program, now
-        self._seen: dict[int, RunningMember] = {}
+        self._seen: dict[int, MemberAtWork] = {}
 
     def __call__(self, instance: Instance, kit: Kit) -> Answer:
         """Look after one instance; called again whenever something happened to it."""
@@ -103,13 +103,13 @@ class SlurmOperator:
 
     # -- seeing ------------------------------------------------------------------------------
 
-    def _see(self, kit: Kit, member: InstanceMember) -> RunningMember:
+    def _see(self, kit: Kit, member: InstanceMember) -> MemberAtWork:
         known = self._seen.get(member.member_id)
         if known is None:
             key = member.component_key
             told = ask_member(kit, key, question={"do": "facts"}, program=self._program)
             lease = kit.lease(key)
-            known = RunningMember(member.member_id, lease, kit.node(lease.node), told)
+            known = MemberAtWork(member.member_id, lease, kit.node(lease.node), told)
             self._seen[member.member_id] = known
         return known
 

@@ -34,7 +34,7 @@ _ALIKE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class RunningMember:
+class MemberAtWork:
     """A member that runs: which one it is, what it holds, and what it says of itself."""
 
     member_id: int
@@ -54,11 +54,11 @@ class RunningMember:
         return str(labels.get("address") or self.told.get("outward") or _LOOPBACK)
 
 
-def see_cluster(instance: Instance, seen: Mapping[str, RunningMember]) -> Cluster:
+def see_cluster(instance: Instance, seen: Mapping[str, MemberAtWork]) -> Cluster:
     """The cluster of an instance, whose controller is among those that are seen."""
     is_one_machine = len({member.lease.node for member in seen.values()}) == 1
 
-    def address_of(member: RunningMember) -> str:
+    def address_of(member: MemberAtWork) -> str:
         return _LOOPBACK if is_one_machine else member.address
 
     controller = seen[CONTROLLER]
@@ -82,7 +82,7 @@ def see_cluster(instance: Instance, seen: Mapping[str, RunningMember]) -> Cluste
     )
 
 
-def see_worker(key: str, member: RunningMember, *, address: str) -> Worker:
+def see_worker(key: str, member: MemberAtWork, *, address: str) -> Worker:
     """What a worker offers."""
     held = member.lease.resources
     if held.gpu_milli % _ALIKE or held.gpu_milli > _ALIKE * len(member.lease.devices):
