@@ -24,9 +24,9 @@ _LOOK_FIRST_S, _LOOK_LAST_S = 0.005, 0.1
 _DEAR_LOOK_S = 1.0
 
 
-def until(ask: Callable[[], T | None], what: str) -> T:
+def until(ask: Callable[[], T | None], what: str, *, wait_s: float = WAIT_S) -> T:
     """The first answer that is one, and not nothing, false or empty."""
-    end, pause_s = time.monotonic() + WAIT_S, _LOOK_FIRST_S
+    end, pause_s = time.monotonic() + wait_s, _LOOK_FIRST_S
     while True:  # bounded by the end
         began = time.monotonic()
         answer = ask()
@@ -34,6 +34,6 @@ def until(ask: Callable[[], T | None], what: str) -> T:
             return answer
         now = time.monotonic()
         if now > end:
-            raise AssertionError(f"waited {WAIT_S:g} s in vain: {what}")
+            raise AssertionError(f"waited {wait_s:g} s in vain: {what}")
         time.sleep(max(pause_s, min(now - began, _DEAR_LOOK_S)))
         pause_s = min(2 * pause_s, _LOOK_LAST_S)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bailiwick.operators.kit.packing import digest_of
+from bailiwick.operators.slurm.manifest import pack_member
 from bailiwick.operators.slurm.orders import order_for
-from bailiwick.operators.slurm.packing import digest_of, pack_member
 from bailiwick.operators.slurm.rendering import render, render_worker
 from bailiwick.operators.slurm.wanted import (
     CONTROLLER,

@@ -45,6 +45,9 @@ from bailiwick.wire.actions.instances import (
     INSTANCE_USAGE_READ,
     INSTANCE_USAGE_REPORT,
 )
+from bailiwick.wire.actions.leases import LEASE_READ
+from bailiwick.wire.actions.nodes import NODE_READ
+from bailiwick.wire.fleet import Node
 from bailiwick.wire.instances import (
     Instance,
     InstanceChange,
@@ -55,6 +58,7 @@ from bailiwick.wire.instances import (
     InstanceUsageReport,
     NewOperation,
 )
+from bailiwick.wire.work import Lease
 
 TRIES_MAX: Final = 8
 _REASON_CHARS_MAX: Final = 256
@@ -156,12 +160,25 @@ class Kit:
         It needs ``scheduler.job.exec``.
         """
         self._check_leads()
+        client, job_id = self._tools.client, self._running(component_key).job_id or 0
+        return run_inside(client, job_id, command=command, given=given, within_s=within_s)
+
+    def lease(self, component_key: str) -> Lease:
+        """What a member that is there holds, and where; it needs ``scheduler.lease.read``."""
+        lease_id = self._running(component_key).lease_id
+        return self._tools.client.send(LEASE_READ, path={"lease_id": lease_id or 0})
+
+    def node(self, name: str) -> Node:
+        """The machine on which a member is; it needs ``scheduler.node.read``."""
+        return self._tools.client.send(NODE_READ, path={"node": name})
+
+    def _running(self, component_key: str) -> InstanceMember:
+        """The newest member of that name that is there."""
         up = (MemberPhase.READY, MemberPhase.DRAINING)
         found = [e for e in self.members if e.component_key == component_key and e.phase in up]
         if not found or found[-1].job_id is None:
             raise Outdated(f"{component_key} does not run")
-        client, job_id = self._tools.client, found[-1].job_id
-        return run_inside(client, job_id, command=command, given=given, within_s=within_s)
+        return found[-1]
 
     # -- status ------------------------------------------------------------------------------
 

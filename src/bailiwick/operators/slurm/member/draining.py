@@ -36,8 +36,12 @@ def drain(home: Home, worker: str, *, is_urgent: bool, wait_s: float) -> dict[st
 
 
 def lose(home: Home, worker: str) -> None:
-    """Tell the controller that a worker is gone; its jobs are requeued now, not after a silence."""
-    _set(home, worker, "down", "reason=its member is gone")
+    """Tell the controller that a worker is gone; its jobs are requeued now, not after a silence.
+
+    One that was drained before it went is forgotten already, and is not brought to mind again.
+    """
+    if node_state(home, worker):
+        _set(home, worker, "down", "reason=its member is gone")
 
 
 def node_state(home: Home, worker: str) -> str:

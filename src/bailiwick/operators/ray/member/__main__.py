@@ -1,0 +1,5 @@
+"""So that the folder can be run as it is: ``python -m bailiwick.operators.ray.member``."""
+
+from .main import main
+
+main()

@@ -1,0 +1,55 @@
+"""The keys of clusters, in the operator's own folder: made once for each, gone with it.
+
+Whoever has a cluster's key is the whole cluster. So it is in this folder and in its members, and
+nowhere else: not in parameters, notes, logs or the journal.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from pathlib import Path
+
+from bailiwick.operators.kit.secrets import SecretFile
+from bailiwick.operators.slurm.orders import MUNGE_KEY_BYTES
+
+
+class ClusterKeys:
+    """Keys by instance."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
+
+    def munge_key(self, instance_id: int) -> bytes:
+        """The key of a cluster; made if there is none yet."""
+        path = self._path(instance_id)
+        if not path.exists():
+            self._make(path)
+        return base64.b64decode(SecretFile(path).read())
+
+    def rotate(self, instance_id: int) -> None:
+        """Have another key from now on."""
+        SecretFile(self._path(instance_id)).replace(_new_key())
+
+    def forget(self, instance_id: int) -> None:
+        """Remove the key of a cluster that is gone."""
+        self._path(instance_id).unlink(missing_ok=True)
+
+    def _make(self, path: Path) -> None:
+        scratch = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        SecretFile(scratch).replace(_new_key())
+        try:
+            os.link(scratch, path)  # of two who make one at once, one does
+        except FileExistsError:
+            pass
+        finally:
+            scratch.unlink()
+
+    def _path(self, instance_id: int) -> Path:
+        return self._folder / f"instance-{instance_id}.munge"
+
+
+def _new_key() -> str:
+    return base64.b64encode(secrets.token_bytes(MUNGE_KEY_BYTES)).decode()
