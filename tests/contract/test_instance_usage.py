@@ -111,3 +111,22 @@ def test_an_operator_of_another_project_tells_nothing(house: HttpHouse, clock: M
     assert robot(house, "op-q", **body).status_code == 404
     found = robot(house, "op-lab", **body)
     assert (found.status_code, found.json()["details"]["reason"]) == (403, "foreign_project")
+
+
+def test_what_was_told_is_on_the_draft_of_an_invoice_at_its_price(
+    house: HttpHouse, clock: MovedClock
+) -> None:
+    card = house.ask("fleet_admin", "GET", "/v1/rates").json()
+    told = card | {"app_unit_micros": {"lab.svc/request": 250}}
+    assert house.ask("fleet_admin", "PUT", "/v1/rates", json=told).status_code == 200
+    number = robot(house, "op-p").json()["next_sequence"]
+    body = report(clock, number, unit="request", quantity=40)
+    assert robot(house, "op-p", **body).status_code == 200
+    clock.ahead_ms += SECOND
+    found = house.ask(BOSS, "GET", "/v1/tenants/lab/invoice-draft?project=p&from_ms=1")
+    assert found.status_code == 200, found.text
+    lines = {line["unit"]: line for line in found.json()["body"]["unit_lines"]}
+    assert (lines["request"]["quantity"], lines["request"]["cost_micros"]) == ("40", 10_000)
+    # Told before there was a price, and of an instance that held nothing.
+    hours = lines["job_hour"]
+    assert (hours["price_micros"], hours["cost_micros"], hours["disputed"]) == (None, 0, "2")

@@ -54,6 +54,16 @@ class Revenue:
 
 
 @dataclass(frozen=True, slots=True)
+class AppRevenue:
+    """What was earned with what an app counts."""
+
+    app: str
+
+    def __str__(self) -> str:
+        return f"revenue:app:{self.app}"
+
+
+@dataclass(frozen=True, slots=True)
 class Credits:
     """What was granted or waived."""
 
@@ -69,7 +79,7 @@ class Payments:
         return "payments"
 
 
-LedgerAccount: TypeAlias = Receivable | Revenue | Credits | Payments
+LedgerAccount: TypeAlias = Receivable | Revenue | AppRevenue | Credits | Payments
 """Where money can be."""
 
 

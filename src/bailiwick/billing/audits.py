@@ -37,6 +37,7 @@ from bailiwick.billing.invoices import (
 )
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook, RateChange, card_of
+from bailiwick.billing.units.lines import UnitLine
 from bailiwick.metering.records import FoldedRecord
 from bailiwick.vocab.errors import InvalidValue
 
@@ -165,16 +166,19 @@ def _waiting(due: dict[int, _Due]) -> list[PeriodBill]:
 
 def _built(rows: _Due) -> Iterator[tuple[int, Invoice | Unbuilt]]:
     for bill in _waiting({0: rows}):
-        lines = split_by_tenant(bill.lines())
+        lines, units = split_by_tenant(bill.lines()), split_by_tenant(bill.unit_lines())
         for index, head, own in rows:
             if own is bill:
-                yield index, _invoice(head, bill, lines.get(head.tenant, ()))
+                fresh = replace(head, corrects=None, currency=bill.book.currency)
+                both = lines.get(head.tenant, ()), units.get(head.tenant, ())
+                yield index, _invoice(fresh, *both)
 
 
-def _invoice(head: InvoiceHead, bill: PeriodBill, lines: Sequence[RatedLine]) -> Invoice | Unbuilt:
-    fresh = replace(head, corrects=None, currency=bill.book.currency)
+def _invoice(
+    head: InvoiceHead, lines: Sequence[RatedLine], units: Sequence[UnitLine]
+) -> Invoice | Unbuilt:
     try:
-        return bill_to(fresh, lines)
+        return bill_to(head, lines, units)
     except InvalidValue as error:
         return Unbuilt(str(error))
 

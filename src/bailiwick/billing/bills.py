@@ -23,6 +23,7 @@ from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook, card_of
 from bailiwick.billing.rating import rate
+from bailiwick.billing.units.lines import UnitLine, rate_units
 from bailiwick.metering.fold import JournalMeter
 from bailiwick.metering.meter import Meter
 from bailiwick.metering.records import FoldedRecord, MeterFinding
@@ -72,7 +73,16 @@ class PeriodBill:
         # The meter's last window begins where the period ends: it is what came afterwards.
         return rate((each for each in uses if from_ms <= each.from_ms < to_ms), self.book)
 
+    def unit_lines(self) -> tuple[UnitLine, ...]:
+        """Everybody's lines of what apps told, in the order in which bills show them."""
+        from_ms, to_ms = self._windows[0][0], self._windows[-1][1]
+        return rate_units(self.meter.told.counted_in(from_ms, to_ms), self.book)
 
-def bill_to(head: InvoiceHead, lines: Iterable[RatedLine]) -> Invoice:
+
+def bill_to(head: InvoiceHead, lines: Iterable[RatedLine], units: Iterable[UnitLine]) -> Invoice:
     """The invoice with this head: of everybody's lines, those that it covers."""
-    return Invoice(head, tuple(line for line in lines if head.covers(line)))
+    return Invoice(
+        head,
+        tuple(line for line in lines if head.covers(line)),
+        tuple(line for line in units if head.covers(line)),
+    )

@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 
 from bailiwick.billing.invoices import Invoice
 from bailiwick.billing.lines import RatedLine, money_text, unit_of
+from bailiwick.billing.units.lines import UnitLine
 from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.values import check_integer
 
@@ -40,33 +41,65 @@ _TIME_MS_MAX: Final = 253_402_300_800_000 - 1
 _MONTH_DAYS: Final = (31, 30, 31, 30, 31, 31, 30, 31, 30)
 """From March to November."""
 
+APP_UNIT: Final = "app_unit"
+"""What a line of an app's own units has in the place of a resource."""
+NOT_PRICED: Final = "not_priced"
+"""Why such a line costs nothing, where no card has a price."""
+
 COLUMNS: Final = (
     *("invoice_id", "corrects", "tenant", "project", "period_start", "period_end"),
     *("journal_size", "currency", "generation", "tag", "lease_class", "resource", "stage"),
     *("cause", "card", "card_tenant", "card_effective", "window_start", "window_end", "used"),
     *("used_unit", "quantity", "unit", "price_per_hour", "cost", "segments"),
     *("first_record", "last_record", "instance_id", "app", "operating_mode"),
-    *("control_plane_scope", "runtime_backend", "part"),
+    *("control_plane_scope", "runtime_backend", "part", "price_per_unit", "disputed"),
 )
 """The header of :func:`invoice_csv`."""
 
 
 def invoice_csv(invoices: Iterable[Invoice]) -> str:
     """All lines of these invoices."""
-    rows = (_row(each, line) for each in invoices for line in each.lines)
-    return csv_text(COLUMNS, rows)
+    return csv_text(COLUMNS, (row for each in invoices for row in _rows(each)))
+
+
+def _rows(invoice: Invoice) -> Iterator[Iterator[Cell]]:
+    yield from (_row(invoice, line) for line in invoice.lines)
+    yield from (_unit_row(invoice, line) for line in invoice.unit_lines)
+
+
+def _head_cells(invoice: Invoice, project: str | None) -> Iterator[Cell]:
+    head = invoice.head
+    yield from (head.invoice_id, head.corrects, head.tenant, project)
+    yield from (iso_time(head.from_ms), iso_time(head.to_ms), head.journal_size, head.currency)
+
+
+def _line_cells(line: RatedLine | UnitLine) -> Iterator[Cell]:
+    card = line.key.card
+    yield from (card.name, card.tenant, iso_time(card.effective_ms))
+    yield from (iso_time(line.from_ms), iso_time(line.to_ms))
 
 
 def _row(invoice: Invoice, line: RatedLine) -> Iterator[Cell]:
-    head, key, unit = invoice.head, line.key, unit_of(line.key.kind)
-    yield from (head.invoice_id, head.corrects, key.tenant, key.project)
-    yield from (iso_time(head.from_ms), iso_time(head.to_ms), head.journal_size, head.currency)
+    key, unit = line.key, unit_of(line.key.kind)
+    yield from _head_cells(invoice, key.project)
     yield from (key.generation, key.tag, key.lease_class, key.kind, key.stage, key.cause)
-    yield from (key.card.name, key.card.tenant, iso_time(key.card.effective_ms))
-    yield from (iso_time(line.from_ms), iso_time(line.to_ms))
+    yield from _line_cells(line)
     yield from (line.used, unit.native, line.quantity, unit.name, key.price.text())
     yield from (money_text(line.cost_micros), line.segments, line.first_seq, line.last_seq)
     yield from key.member or (None,) * len(MemberUse._fields)
+    yield from (None, None)
+
+
+def _unit_row(invoice: Invoice, line: UnitLine) -> Iterator[Cell]:
+    """A line of what an app told: ``used`` is what was told, ``quantity`` what is charged of it."""
+    key = line.key
+    yield from _head_cells(invoice, key.project)
+    yield from (None, None, None, APP_UNIT, None, None if key.is_priced else NOT_PRICED)
+    yield from _line_cells(line)
+    yield from (line.quantity, key.unit, line.charged, key.unit, None)
+    yield from (money_text(line.cost_micros), line.reports, line.first_seq, line.last_seq)
+    yield from (key.instance_id, key.app, None, None, None, None)
+    yield from (None if key.price is None else money_text(key.price), line.disputed)
 
 
 # -- cells -----------------------------------------------------------------------------------

@@ -10,20 +10,23 @@ Rules:
   one is read back they have to be what they follow to be, or the body is refused.
 - A line of a member says whose, and then the body is of version 2. Every other body is as it was
   before there were apps: of version 1, to the last byte.
+- What apps told of their use are lines apart, and then the body is of version 3. One without them
+  does not have the word.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from bailiwick.billing.body_values import BodyValues
 from bailiwick.billing.charges import ChargeCause
 from bailiwick.billing.invoices import MONEY_MAX, Invoice, InvoiceHead, InvoiceScope
 from bailiwick.billing.lines import CardId, LineKey, Price, RatedLine, unit_of
 from bailiwick.billing.rating import LINES_MAX
+from bailiwick.billing.units.body import unit_line_body, unit_line_of
 from bailiwick.metering.owners import Stage
 from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.apps import ControlPlaneScope, MemberPart, OperatingMode
@@ -31,19 +34,19 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
-VERSION: Final = 2
+VERSION: Final = 3
 _FIRST: Final = 1
+_WITH_MEMBERS: Final = 2
+_UNIT_LINES: Final = "unit_lines"
 _MEMBER: Final = "member"
-_TEXT_MAX: Final = 256
-_DIGITS_MAX: Final = 60
 
 Body = dict[str, Any]
-W = TypeVar("W", bound=StrEnum)
 
 
 def body_of(invoice: Invoice) -> Body:
     """The invoice as plain values."""
     head = invoice.head
+    units = [unit_line_body(line) for line in invoice.unit_lines]
     return {
         "version": _version(invoice),
         "invoice_id": head.invoice_id,
@@ -64,12 +67,15 @@ def body_of(invoice: Invoice) -> Body:
             for generation, cost in invoice.by_generation()
         ],
         "lines": [_line_body(line) for line in invoice.lines],
+        **({_UNIT_LINES: units} if units else {}),
     }
 
 
 def _version(invoice: Invoice) -> int:
     """The first that can say all of it: what was issued before keeps its bytes."""
-    return _FIRST if all(line.key.member is None for line in invoice.lines) else VERSION
+    if invoice.unit_lines:
+        return VERSION
+    return _FIRST if all(line.key.member is None for line in invoice.lines) else _WITH_MEMBERS
 
 
 def _line_body(line: RatedLine) -> Body:
@@ -125,7 +131,7 @@ def digest_of(invoice: Invoice) -> str:
 
 def invoice_of(body: object) -> Invoice:
     """The invoice that such a body tells; refused unless it is that body to the last value."""
-    values = _Values("invoice", body)
+    values = BodyValues("invoice", body)
     check_integer("version", values.take("version"), low=_FIRST, high=VERSION)
     head = InvoiceHead(
         invoice_id=values.text("invoice_id"),
@@ -138,18 +144,26 @@ def invoice_of(body: object) -> Invoice:
         journal_size=values.number("journal_size"),
         corrects=values.maybe_text("corrects"),
     )
-    rows = values.take("lines")
-    if not isinstance(rows, list) or len(rows) > LINES_MAX:
-        raise InvalidValue("lines", type(rows).__name__, f"a list of at most {LINES_MAX} lines")
-    invoice = Invoice(head, tuple(_line_of(row, head) for row in rows))
-    if (told := body_of(invoice)) != body:
-        wrong = next(name for name in sorted({*told, *values.names}) if not values.is_(name, told))
+    lines = tuple(_line_of(row, head) for row in _rows(values, "lines"))
+    told = _rows(values, _UNIT_LINES) if _UNIT_LINES in values.names else []
+    units = tuple(unit_line_of(row, tenant=head.tenant, currency=head.currency) for row in told)
+    invoice = Invoice(head, lines, units)
+    if (right := body_of(invoice)) != body:
+        names = sorted({*right, *values.names})
+        wrong = next(name for name in names if not values.is_(name, right))
         raise InvalidValue(wrong, values.names.get(wrong), "what follows from the invoice's lines")
     return invoice
 
 
+def _rows(values: BodyValues, name: str) -> list[object]:
+    rows = values.take(name)
+    if not isinstance(rows, list) or len(rows) > LINES_MAX:
+        raise InvalidValue(name, type(rows).__name__, f"a list of at most {LINES_MAX} lines")
+    return rows
+
+
 def _member_of(row: object) -> MemberUse:
-    values = _Values(_MEMBER, row)
+    values = BodyValues(_MEMBER, row)
     return MemberUse(
         values.number("instance_id", low=1),
         values.text("app"),
@@ -161,7 +175,7 @@ def _member_of(row: object) -> MemberUse:
 
 
 def _line_of(row: object, head: InvoiceHead) -> RatedLine:
-    values = _Values("line", row)
+    values = BodyValues("line", row)
     key = LineKey(
         head.tenant,
         values.maybe_text("project"),
@@ -192,49 +206,3 @@ def _line_of(row: object, head: InvoiceHead) -> RatedLine:
         first_seq=values.number("first_seq"),
         last_seq=values.number("last_seq"),
     )
-
-
-class _Values:
-    """The values of one object of a body, each checked as it is taken."""
-
-    def __init__(self, what: str, body: object) -> None:
-        if not isinstance(body, Mapping):
-            raise InvalidValue(what, body, "an object")
-        self.names: Mapping[str, Any] = body
-
-    def is_(self, name: str, told: Body) -> bool:
-        return name in told and name in self.names and told[name] == self.names[name]
-
-    def take(self, name: str) -> object:
-        if name not in self.names:
-            raise InvalidValue(name, None, "a value")
-        return self.names[name]
-
-    def number(self, name: str, *, low: int = 0) -> int:
-        return check_integer(name, self.take(name), low=low, high=MONEY_MAX)
-
-    def digits(self, name: str) -> int:
-        text = self.text(name)
-        plain = text.removeprefix("-")
-        if not (plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS_MAX):
-            raise InvalidValue(name, text, f"at most {_DIGITS_MAX} digits")
-        return int(text)
-
-    def text(self, name: str) -> str:
-        value = self.take(name)
-        if not isinstance(value, str) or not 0 < len(value) <= _TEXT_MAX:
-            raise InvalidValue(name, value, f"a text of at most {_TEXT_MAX} characters")
-        return value
-
-    def maybe_text(self, name: str) -> str | None:
-        return None if self.take(name) is None else self.text(name)
-
-    def word(self, name: str, words: type[W]) -> W:
-        text = self.text(name)
-        try:
-            return words(text)
-        except ValueError:
-            raise InvalidValue(name, text, "one of " + ", ".join(words)) from None
-
-    def maybe_word(self, name: str, words: type[W]) -> W | None:
-        return None if self.take(name) is None else self.word(name, words)

@@ -6,7 +6,8 @@ Rules:
   nothing else. The same records give the same invoice, to the last byte.
 - Lines lie within the invoice's scope, period and currency, one for each key, in one order. A
   foreign line is refused: it is never left out, and never billed to somebody else.
-- A total is the sum of its rounded lines.
+- A total is the sum of its rounded lines: of what was held, and of what apps told of their use,
+  which are lines of their own.
 - An issued invoice never changes. What is known later is a correction: another invoice that names
   the first and has the differences. The first, its corrections and a difference of nothing add up
   to what a fresh one says, line by line.
@@ -17,10 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from itertools import pairwise
+from typing import Any, Final, TypeAlias, TypeVar
 
-from bailiwick.billing.accounts import EntryKind, LedgerEntry, Posting, Receivable, Revenue
+from bailiwick.billing.accounts import (
+    AppRevenue,
+    EntryKind,
+    LedgerEntry,
+    Posting,
+    Receivable,
+    Revenue,
+)
 from bailiwick.billing.lines import LineKey, RatedLine, sort_lines
+from bailiwick.billing.units.lines import UnitKey, UnitLine, changed_units, sort_units
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, check_integer, check_name
 from bailiwick.vocab.words import HardwareGeneration
@@ -63,7 +73,7 @@ class InvoiceHead:
         if self.corrects == self.invoice_id:
             raise InvalidValue("corrects", self.corrects, "another invoice")
 
-    def covers(self, line: RatedLine) -> bool:
+    def covers(self, line: RatedLine | UnitLine) -> bool:
         """Whether a line belongs on this invoice, by whose it is."""
         is_own = line.key.tenant == self.tenant
         return is_own and (self.scope is InvoiceScope.TENANT or line.key.project == self.project)
@@ -76,34 +86,28 @@ class InvoiceHead:
 
 @dataclass(frozen=True, slots=True)
 class Invoice:
-    """A head and its lines, in their order."""
+    """A head and its lines, in their order: of what was held, and of what apps told."""
 
     head: InvoiceHead
     lines: tuple[RatedLine, ...]
+    unit_lines: tuple[UnitLine, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", sort_lines(self.lines))
-        for line, after in zip(self.lines, self.lines[1:], strict=False):
-            if line.key == after.key:
-                raise InvalidValue("lines", line.key, "one line for each key")
+        object.__setattr__(self, "unit_lines", sort_units(self.unit_lines))
+        _check_keys([line.key for line in self.lines])
+        _check_keys([line.key for line in self.unit_lines])
         for line in self.lines:
             self._check_line(line)
+        for each in self.unit_lines:
+            self._check_unit_line(each)
         check_integer("total_micros", self.total_micros, low=-MONEY_MAX, high=MONEY_MAX)
 
     def _check_line(self, line: RatedLine) -> None:
         head = self.head
-        if not head.covers(line):
-            whose = f"{head.tenant}, {head.scope} {head.project or ''}".rstrip()
-            raise InvalidValue("lines", (line.key.tenant, line.key.project), f"lines of {whose}")
+        self._check_own(line)
         if not head.from_ms <= line.from_ms < line.to_ms <= head.to_ms:
-            raise InvalidValue(
-                "lines", (line.from_ms, line.to_ms), f"within {head.from_ms} to {head.to_ms}"
-            )
-        if line.key.card.currency != head.currency:
-            raise InvalidValue("currency", line.key.card.currency, head.currency)
-        low = 0 if head.corrects is None else -MONEY_MAX
-        check_integer("cost_micros", line.cost_micros, low=low, high=MONEY_MAX)
-        check_integer("list_cost_micros", line.list_cost_micros, low=low, high=MONEY_MAX)
+            raise self._outside(line)
         if head.corrects is not None:
             return  # a difference of rounded costs, which no price gives
         if min(line.used, line.segments) < 0:
@@ -111,29 +115,73 @@ class Invoice:
         if (right := line.key.price.cost(line.key.kind, line.used)) != line.cost_micros:
             raise InvalidValue("cost_micros", line.cost_micros, f"{right}, by the line's price")
 
+    def _check_unit_line(self, line: UnitLine) -> None:
+        head = self.head
+        self._check_own(line)
+        if not (line.from_ms <= line.to_ms and head.from_ms < line.to_ms <= head.to_ms):
+            raise self._outside(line)
+        if head.corrects is not None:
+            return
+        if not 0 <= line.disputed <= line.quantity:
+            raise InvalidValue("disputed", line.disputed, "no more than was told")
+        if (right := line.key.cost(line.quantity, disputed=line.disputed)) != line.cost_micros:
+            raise InvalidValue("cost_micros", line.cost_micros, f"{right}, by the line's price")
+
+    def _check_own(self, line: RatedLine | UnitLine) -> None:
+        """Whose it is, in which currency, and that its costs can be told."""
+        head = self.head
+        if not head.covers(line):
+            whose = f"{head.tenant}, {head.scope} {head.project or ''}".rstrip()
+            raise InvalidValue("lines", (line.key.tenant, line.key.project), f"lines of {whose}")
+        if line.key.card.currency != head.currency:
+            raise InvalidValue("currency", line.key.card.currency, head.currency)
+        low = 0 if head.corrects is None else -MONEY_MAX
+        check_integer("cost_micros", line.cost_micros, low=low, high=MONEY_MAX)
+        check_integer("list_cost_micros", line.list_cost_micros, low=low, high=MONEY_MAX)
+
+    def _outside(self, line: RatedLine | UnitLine) -> InvalidValue:
+        period = f"within {self.head.from_ms} to {self.head.to_ms}"
+        return InvalidValue("lines", (line.from_ms, line.to_ms), period)
+
     @property
     def total_micros(self) -> int:
         """What the invoice comes to."""
-        return sum(line.cost_micros for line in self.lines)
+        return sum(line.cost_micros for line in self._all())
+
+    def _all(self) -> Iterator[RatedLine | UnitLine]:
+        yield from self.lines
+        yield from self.unit_lines
 
     def by_project(self) -> tuple[tuple[str | None, int], ...]:
         """What each project comes to, in order; what belongs to none comes first."""
         sums: dict[str | None, int] = {}
-        for line in self.lines:
+        for line in self._all():
             sums[line.key.project] = sums.get(line.key.project, 0) + line.cost_micros
-        return tuple(sums.items())
+        return tuple(sorted(sums.items(), key=lambda row: (row[0] is not None, row[0] or "")))
 
     def by_generation(self) -> tuple[tuple[HardwareGeneration | None, int], ...]:
-        """What work on each generation comes to, with its cores and memory, in order."""
+        """What work on each generation comes to, with its cores and memory, in order.
+
+        What apps told is of no generation, and not among these.
+        """
         sums: dict[HardwareGeneration | None, int] = {}
         for line in self.lines:
             sums[line.key.generation] = sums.get(line.key.generation, 0) + line.cost_micros
         return tuple(sorted(sums.items(), key=lambda row: row[0] or ""))
 
 
-def split_by_tenant(lines: Iterable[RatedLine]) -> dict[str, tuple[RatedLine, ...]]:
+def _check_keys(keys: Sequence[LineKey | UnitKey]) -> None:
+    for key, after in pairwise(keys):
+        if key == after:
+            raise InvalidValue("lines", key, "one line for each key")
+
+
+L = TypeVar("L", RatedLine, UnitLine)
+
+
+def split_by_tenant(lines: Iterable[L]) -> dict[str, tuple[L, ...]]:
     """The lines of each tenant, in the order they came in."""
-    found: dict[str, list[RatedLine]] = {}
+    found: dict[str, list[L]] = {}
     for line in lines:
         found.setdefault(line.key.tenant, []).append(line)
     return {tenant: tuple(own) for tenant, own in found.items()}
@@ -146,6 +194,7 @@ def entry_of(invoice: Invoice, *, at_ms: int) -> LedgerEntry:
         Posting(Revenue(line.key.kind, line.key.generation), -line.cost_micros)
         for line in invoice.lines
     ]
+    lines += [Posting(AppRevenue(line.key.app), -line.cost_micros) for line in invoice.unit_lines]
     return LedgerEntry(
         entry_id=head.invoice_id,
         at_ms=check_integer("at_ms", at_ms, low=0, high=AMOUNT_MAX),
@@ -185,10 +234,12 @@ def correct(
         changes.append(line if before is None else _plus(line, _minus(before)))
     changes += [_minus(line) for line in sums.values()]
     kept = [each for each in changes if each.used or each.cost_micros or each.list_cost_micros]
-    if not kept:
+    told = [line for invoice in (issued, *earlier) for line in invoice.unit_lines]
+    units = changed_units(told, fresh.unit_lines)
+    if not kept and not units:
         return Agreed(issued.head.invoice_id)
     head = replace(fresh.head, corrects=issued.head.invoice_id)
-    return Invoice(head, tuple(kept))
+    return Invoice(head, tuple(kept), units)
 
 
 def _check_same_matter(issued: Invoice, fresh: Invoice, earlier: Sequence[Invoice]) -> None:
@@ -251,7 +302,7 @@ class HeadDiffers:
 class LineDiffers:
     """Both have the line, and one of its numbers differs."""
 
-    key: LineKey
+    key: LineKey | UnitKey
     field: str
     first: int
     second: int
@@ -261,19 +312,20 @@ class LineDiffers:
 class OnlyInFirst:
     """The second invoice lacks this line."""
 
-    line: RatedLine
+    line: RatedLine | UnitLine
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyInSecond:
     """The first invoice lacks this line."""
 
-    line: RatedLine
+    line: RatedLine | UnitLine
 
 
 Difference: TypeAlias = HeadDiffers | LineDiffers | OnlyInFirst | OnlyInSecond
 
 _NUMBERS: Final = tuple(name for name in RatedLine.__slots__ if name != "key")
+_UNIT_NUMBERS: Final = tuple(name for name in UnitLine.__slots__ if name != "key")
 
 
 def compare(first: Invoice, second: Invoice) -> tuple[Difference, ...]:
@@ -281,14 +333,22 @@ def compare(first: Invoice, second: Invoice) -> tuple[Difference, ...]:
     found: list[Difference] = [
         HeadDiffers(*row) for row in _differing(first.head, second.head, InvoiceHead.__slots__)
     ]
-    others = {line.key: line for line in second.lines}
-    for line in first.lines:
+    found += _compared(first.lines, second.lines, _NUMBERS)
+    found += _compared(first.unit_lines, second.unit_lines, _UNIT_NUMBERS)
+    return tuple(found)
+
+
+def _compared(
+    first: Iterable[L], second: Iterable[L], names: Iterable[str]
+) -> Iterator[Difference]:
+    others = {line.key: line for line in second}
+    for line in first:
         other = others.pop(line.key, None)
         if other is None:
-            found.append(OnlyInFirst(line))
+            yield OnlyInFirst(line)
             continue
-        found += [LineDiffers(line.key, *row) for row in _differing(line, other, _NUMBERS)]
-    return (*found, *(OnlyInSecond(line) for line in others.values()))
+        yield from (LineDiffers(line.key, *row) for row in _differing(line, other, names))
+    yield from (OnlyInSecond(line) for line in others.values())
 
 
 def _differing(

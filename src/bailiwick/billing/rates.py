@@ -12,6 +12,9 @@ Rules:
 - A book has every card of a journal. The latest effective one holds; among equal dates, the one
   that was set last. A tenant's own card replaces the list for it until it is withdrawn.
 - ``LIST_PRICES`` underlie every book, from 0 on.
+- What an app counts itself has a price for each unit that a card names (``app/unit``). Here a card
+  need not name all: what a tenant's own card does not name costs what the list says, and what
+  nobody names is told on an invoice as not priced.
 
 >>> half_a_gpu = Charge(Used.over(HOUR_MS, gpu_milli=500), HardwareGeneration.NVIDIA_HOPPER)
 >>> cost_of(LIST_PRICES, [half_a_gpu])
@@ -34,12 +37,18 @@ HOUR_MS: Final = 3_600_000
 RATE_MAX: Final = 10**15
 """The largest price, in micros an hour, that a card can say."""
 
+UNIT_PRICE_MAX: Final = 10**12
+"""The largest price of one unit of an app, in micros."""
+UNIT_PRICES_MAX: Final = 1_000
+"""Units of apps that one card has a price for."""
+
 WHOLE: Final = MILLI * GIB * HOUR_MS * MILLI
 """What one micro is, in the exact integers that costs are added up in."""
 
 W = TypeVar("W", HardwareGeneration, LeaseClass)
 
 _G = HardwareGeneration
+_UNITS = "app_unit_micros"
 _PRICES = ("core_micros_per_hour", "mem_micros_per_gib_hour", "block_micros_per_gib_hour")
 
 
@@ -110,6 +119,8 @@ class RateCard:
     effective_ms: int = 0
     name: str = "list"
     tenant: str | None = None
+    app_unit_micros: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """What one of a unit costs, by ``app/unit``."""
 
     def __post_init__(self) -> None:
         check_name("currency", self.currency)
@@ -120,12 +131,23 @@ class RateCard:
         _check_whole("class_per_mille", self.class_per_mille, LeaseClass)
         for name in (*_PRICES, "effective_ms"):
             check_integer(name, getattr(self, name), low=0, high=RATE_MAX)
+        _check_units(self.app_unit_micros)
 
     def dearest(self, generations: Iterable[HardwareGeneration]) -> HardwareGeneration | None:
         """The one of these whose GPUs cost most; the first in the closed list among equals."""
         found = set(generations)
         order = [each for each in HardwareGeneration if each in found]
         return max(order, key=lambda each: self.gpu_micros_per_hour[each], default=None)
+
+
+def _check_units(prices: Mapping[str, int]) -> None:
+    if len(prices) > UNIT_PRICES_MAX:
+        raise InvalidValue("app_unit_micros", len(prices), f"at most {UNIT_PRICES_MAX} prices")
+    for key, price in prices.items():
+        app, _, unit = str(key).partition("/")
+        check_name(_UNITS, app)
+        check_name(f"{_UNITS}.{app}", unit)
+        check_integer(f"{_UNITS}.{key}", price, low=0, high=UNIT_PRICE_MAX)
 
 
 def _check_whole(name: str, prices: Mapping[W, int], words: type[W]) -> None:
@@ -272,6 +294,14 @@ class RateBook:
         own = self._latest(tenant, at_ms) if tenant in self._of else None
         return own if isinstance(own, RateCard) else None
 
+    def unit_price(self, tenant: str, key: str, *, at_ms: int) -> tuple[RateCard, int | None]:
+        """What one of ``app/unit`` costs a tenant then, and by which card; none if none says it."""
+        own, listed = self.card_for(tenant, at_ms), self.card_for(None, at_ms)
+        for card in (own, listed):
+            if key in card.app_unit_micros:
+                return card, card.app_unit_micros[key]
+        return own, None
+
     def edges(self, from_ms: int, to_ms: int) -> tuple[int, ...]:
         """The instants strictly inside at which any prices change, in order."""
         low, high = bisect_right(self._edges, from_ms), bisect_left(self._edges, to_ms)
@@ -303,7 +333,10 @@ def card_body(change: RateChange) -> dict[str, Any]:
     if isinstance(change, CardWithdrawn):
         return body | {"withdrawn": 1}
     body |= {name: getattr(change, name) for name in ("currency", *_PRICES)}
-    return body | {name: _by_word(getattr(change, name)) for name in _TABLES}
+    body |= {name: _by_word(getattr(change, name)) for name in _TABLES}
+    # A card without such prices is told as it was before there were any.
+    units = [f"{key}={price}" for key, price in sorted(change.app_unit_micros.items())]
+    return body | {_UNITS: units} if units else body
 
 
 def card_of(body: Mapping[str, Any]) -> RateChange:
@@ -314,9 +347,15 @@ def card_of(body: Mapping[str, Any]) -> RateChange:
         values: dict[str, Any] = {name: body[name] for name in ("currency", *_PRICES)}
         values |= {name: _from_words(name, body[name]) for name in _TABLES}
         values |= {"name": body["card"], "tenant": body.get("of_tenant")}
+        values |= {_UNITS: _from_told(body.get(_UNITS, ()))}
         return RateCard(**values, effective_ms=body["effective_ms"])
     except KeyError as error:
         raise InvalidValue("rate_card", sorted(body), f"also {error.args[0]}") from None
+
+
+def _from_told(rows: Iterable[str]) -> Mapping[str, int]:
+    told = (row.rpartition("=") for row in rows)
+    return MappingProxyType({key: int(price) for key, _, price in told})
 
 
 def _by_word(prices: Mapping[W, int]) -> dict[str, int]:

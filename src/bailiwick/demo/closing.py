@@ -34,6 +34,7 @@ def close_books(kernel: Kernel, books: CampusBooks, *, end_ms: int) -> None:
     for record in books.records:
         bill.add(record)
     _read_meter(books, bill, end_ms=end_ms)
+    units = bill.unit_lines()
     for tenant, lines in split_by_tenant(bill.lines()).items():
         head = InvoiceHead(
             invoice_id=f"campus-{tenant}",
@@ -43,7 +44,7 @@ def close_books(kernel: Kernel, books: CampusBooks, *, end_ms: int) -> None:
             currency=bill.book.currency,
             journal_size=bill.size,
         )
-        invoice = bill_to(head, lines)
+        invoice = bill_to(head, lines, units)
         books.tenants[tenant].owed_micros = invoice.total_micros
         issue = IssueInvoice(
             invoice=head.invoice_id,

@@ -152,7 +152,7 @@ NESTED: Mapping[type, Nested] = {
             RecordKind.RATE_CARD_CHANGED,
             *("card", "of_tenant", "currency", "effective_ms", "gpu_micros_per_hour"),
             *("core_micros_per_hour", "mem_micros_per_gib_hour", "block_micros_per_gib_hour"),
-            "class_per_mille",
+            *("class_per_mille", "app_unit_micros"),
         ),
         card_body,
         _card,

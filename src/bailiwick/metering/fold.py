@@ -46,6 +46,7 @@ from bailiwick.metering.records import (
     device_generations,
 )
 from bailiwick.metering.share import REFUSED
+from bailiwick.metering.told.book import ToldBook
 from bailiwick.metering.values import Share
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
@@ -79,6 +80,7 @@ class JournalMeter:
         self.nodes: dict[str, MeteredNode] = {}
         self.leases: dict[int, Hold] = {}
         self.payers = Payers(self.meter)
+        self.told = ToldBook()
         self._found: list[MeterFinding] = []
 
     def add(self, record: FoldedRecord) -> tuple[MeterFinding, ...]:
@@ -96,6 +98,8 @@ class JournalMeter:
         if meaning is not None:
             self._core.now(at_ms, record.seq)
             meaning(self, record, at_ms)
+        if (told := self.told.see(record, at_ms)) is not None:
+            self._report(told.word, told.subject, wanted=told.wanted, found=told.found)
         if not self._found:
             return ()
         found, self._found = tuple(self._found), []
@@ -289,18 +293,16 @@ class JournalMeter:
             return
         hold.until_ms = record.body["expires_ms"]
         hold.stage = Stage.HELD
-        for part in hold.parts:
-            pool, payer = self.meter.held(part)
-            if isinstance(payer, Account):
-                account = replace(payer, **HoldEnding(Stage.HELD)._asdict())
-                step = at_ms, self.meter.account(pool, account)
-                self.meter.announced.setdefault(part, []).append(step)
+        self._announce(hold, HoldEnding(Stage.HELD), at_ms=at_ms)
 
     def _enter(self, hold: Hold, ending: HoldEnding, *, at_ms: int) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
         if hold.holder < FIRST_LEASE or hold.stage in (ending.stage, Stage.TEARDOWN):
             return
         hold.stage = ending.stage
+        self._announce(hold, ending, at_ms=at_ms)
+
+    def _announce(self, hold: Hold, ending: HoldEnding, *, at_ms: int) -> None:
         for part in hold.parts:
             pool, payer = self.meter.held(part)
             if isinstance(payer, Account):
@@ -323,12 +325,10 @@ class JournalMeter:
                 self._pass_on(hold.holder, hold.holder, moves)
 
     def _ended(self, record: FoldedRecord, at_ms: int) -> None:
-        hold = self.leases.get(record.body["lease_id"])
+        hold = self._hold(record)
         if hold is None:
-            self._hold(record)  # tells that nobody knows it
             return
-        if hold.until_ms < at_ms:
-            self._run_out(hold, at_ms)
+        self._run_out(hold, at_ms)
         self._free(record.body["lease_id"], hold)
 
     def _fenced(self, record: FoldedRecord, at_ms: int) -> None:

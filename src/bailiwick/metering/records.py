@@ -34,6 +34,8 @@ class MeterFindingWord(StrEnum):
     UNKNOWN_LEASE = "unknown_lease"
     ALREADY_REGISTERED = "already_registered"
     UNKNOWN_NODE = "unknown_node"
+    TOLD_BEYOND_HELD = "told_beyond_held"
+    """An app told more of a unit of time than its members held then."""
 
 
 @dataclass(frozen=True, slots=True)

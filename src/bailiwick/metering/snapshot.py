@@ -7,8 +7,9 @@ Rules:
 - Plain data is lists, words and integers (which may be larger than 64 bits). Parts are numbered
   anew, densely; pools and accounts keep their numbers, because kept segments refer to them.
 - What cannot be a meter's is refused, and nothing is half read. A snapshot of an earlier format
-  that says no less is read as well: format 2 is this one before leases told whose members they
-  are, and no lease in it does.
+  that says no less is read as well: format 2 is of before there were apps, so no lease in it is a
+  member's and no app has told anything. Format 3 has members, and not what they held when an app
+  told of its use: it says less, so the journal is folded again.
 
 >>> from bailiwick.metering.fold import JournalMeter
 >>> read_meter(write_meter(JournalMeter())).size
@@ -36,13 +37,14 @@ from bailiwick.metering.owners import (
     free_owner,
 )
 from bailiwick.metering.records import MeterFindingWord
+from bailiwick.metering.told.book import read_told, write_told
 from bailiwick.metering.values import Line, Share
 from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 _READ: Final = (2, FORMAT)
 _ACCOUNT_WORDS: Final = 8
 _IDLE, _RELEASED = "idle", "released"
@@ -118,6 +120,7 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
         ],
         "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
         "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
+        "told": write_told(whole.told),
     }
 
 
@@ -197,6 +200,8 @@ def _read_fold(
 ) -> JournalMeter:
     whole = JournalMeter(meter)
     whole.size, whole.clock_ms = body["size"], body["clock_ms"]
+    if body["format"] == FORMAT:
+        whole.told = read_told(body["told"])
     whole.counts.update({MeterFindingWord(word): n for word, n in body["counts"].items()})
     for name, mode, is_quarantined, plain, gpus, lost in body["nodes"]:
         node = whole.nodes[name] = MeteredNode(

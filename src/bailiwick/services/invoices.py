@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from bailiwick.billing.bills import windows_in
+from bailiwick.billing.bills import bill_to, windows_in
 from bailiwick.billing.charges import cause_of
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of, invoice_of
 from bailiwick.billing.invoices import Agreed, Invoice, InvoiceHead, InvoiceScope
 from bailiwick.billing.invoices import correct as correct_invoice
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook
+from bailiwick.billing.units.lines import rate_units
 from bailiwick.iam import Scope
 from bailiwick.kernel import IssueInvoice
 from bailiwick.metering.owners import Account
@@ -158,7 +159,7 @@ async def correct(
     scope, period = Scope(tenant, head.project), Period(head.from_ms, head.to_ms)
     fresh = await _compute_whole(caller, tables.meter, scope=scope, period=period)
     named = replace(fresh.head, invoice_id=f"{head.invoice_id}-c{len(earlier) + 1}")
-    found = correct_invoice(issued, Invoice(named, fresh.lines), earlier=earlier)
+    found = correct_invoice(issued, replace(fresh, head=named), earlier=earlier)
     if isinstance(found, Agreed):
         return found
     return await _seal(caller, tables.invoices, found)
@@ -203,7 +204,8 @@ async def _compute(caller: Caller, meter: MeterBook, *, scope: Scope, period: Pe
         currency=found.prices.book.currency,
         journal_size=found.metered.size,
     )
-    return Invoice(head, found.lines)
+    units = rate_units(found.metered.told, found.prices.book)
+    return bill_to(head, found.lines, units)
 
 
 async def _seal(caller: Caller, book: InvoiceBook, invoice: Invoice) -> Invoice:

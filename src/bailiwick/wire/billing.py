@@ -112,8 +112,39 @@ class InvoiceLine(Model):
     member: LineMember | None = Field(default=None, exclude_if=_is_none)
 
 
+class InvoiceUnitLine(Model):
+    """What an instance told of one unit, at which price of which card, and what that costs.
+
+    Without ``price_micros`` no card has a price for it. What is ``disputed`` is more than the
+    instance's members held, and is not charged.
+    """
+
+    project: str | None
+    instance_id: int
+    app: str
+    unit: str
+    card: str
+    card_tenant: str | None
+    card_effective_ms: int
+    price_micros: int | None
+    list_price_micros: int | None
+    quantity: Digits
+    disputed: Digits
+    cost_micros: int
+    list_cost_micros: int
+    reports: int
+    from_ms: int
+    to_ms: int
+    first_seq: int
+    last_seq: int
+
+
 class InvoiceBody(Model):
-    """An invoice: whose it is, of which period, from how many records, and its lines."""
+    """An invoice: whose it is, of which period, from how many records, and its lines.
+
+    What apps told of their use are lines apart (``unit_lines``); an invoice without any lacks the
+    word.
+    """
 
     version: int
     invoice_id: str
@@ -129,6 +160,7 @@ class InvoiceBody(Model):
     by_project: list[ProjectSum]
     by_generation: list[GenerationSum]
     lines: list[InvoiceLine]
+    unit_lines: list[InvoiceUnitLine] | None = Field(default=None, exclude_if=_is_none)
 
 
 class Invoice(Model):

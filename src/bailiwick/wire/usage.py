@@ -16,7 +16,7 @@ from pydantic import Field
 
 from bailiwick.vocab.apps import ControlPlaneScope, MemberPart, OperatingMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
-from bailiwick.wire.base import Amount, Model, Name
+from bailiwick.wire.base import Amount, Model, Name, Within
 from bailiwick.wire.words import UnavailableWord
 
 Generation = Annotated[HardwareGeneration, Field(strict=False)]
@@ -25,6 +25,9 @@ KindWord = Annotated[ResourceKind, Field(strict=False)]
 _Mode = Annotated[OperatingMode, Field(strict=False)]
 _Scope = Annotated[ControlPlaneScope, Field(strict=False)]
 _Part = Annotated[MemberPart, Field(strict=False)]
+_NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+UnitName = Annotated[str, Field(pattern=f"^{_NAMED}/{_NAMED}$")]
+UnitPrice = Annotated[int, Within(0, 10**12)]
 Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,60}$")]
 
 
@@ -112,6 +115,8 @@ class _Prices(Model):
     mem_micros_per_gib_hour: Amount
     block_micros_per_gib_hour: Amount
     class_per_mille: dict[ClassWord, Amount]
+    app_unit_micros: dict[UnitName, UnitPrice] = Field(default_factory=dict, max_length=1_000)
+    """What one of a unit that an app counts costs, by ``app/unit``."""
 
 
 class Rates(_Prices):

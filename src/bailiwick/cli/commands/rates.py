@@ -107,6 +107,8 @@ def _draw_rates(found: Rates) -> None:
         f"{word.value} {mille // 10}.{mille % 10}%" for word, mille in found.class_per_mille.items()
     )
     typer.echo(f"\nlease classes pay of that: {classes}")
+    for key, price in found.app_unit_micros.items():
+        typer.echo(f"one {key} costs {align_money(price)}")
 
 
 @verb(app, "list", lists=True)
@@ -139,7 +141,7 @@ def set_rates(
 
     Example: bailiwick rates set -f card.yaml --tenant lab --from 2026-12-01
     """
-    from bailiwick.cli.commands.rates_file import load_card
+    from bailiwick.cli.commands.rates_file import TABLES, load_card
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.rates import RATES_SET
     from bailiwick.wire.usage import NewRates
@@ -147,7 +149,7 @@ def set_rates(
     wanted = load_card(file)
     held = _read_card(ask, tenant=tenant).model_dump(mode="json")
     body: dict[str, Any] = held | wanted
-    for table in ("gpu_micros_per_hour", "class_per_mille"):
+    for table in TABLES:
         body[table] = held[table] | wanted.get(table, {})
     body["tenant"] = None if tenant is None else path_word("--tenant", tenant)
     body["effective_ms"] = 0 if effective is None else parse_time("--from", effective)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from bailiwick.vocab.errors import InvalidValue
 
 FILE_BYTES_MAX: Final = 65_536
-_TABLES: Final = ("gpu_micros_per_hour", "class_per_mille")
+TABLES: Final = ("gpu_micros_per_hour", "class_per_mille", "app_unit_micros")
 
 
 def load_card(path: Path, *, option: str = "--file") -> dict[str, Any]:
@@ -30,7 +30,7 @@ def load_card(path: Path, *, option: str = "--file") -> dict[str, Any]:
             near = get_close_matches(str(word), Rates.model_fields, 1)
             hint = f"such as {near[0]}" if near else "one of " + ", ".join(Rates.model_fields)
             raise InvalidValue(f"{path}: word", word, f"a word {hint}")
-    for table in _TABLES:
+    for table in TABLES:
         if not isinstance(found.get(table, {}), dict):
             raise InvalidValue(f"{path}: {table}", found[table], "a number for each word")
     return {w: value for w, value in found.items() if w not in ("tenant", "effective_ms")}

@@ -24,6 +24,7 @@ from bailiwick.billing.invoices import (
     OnlyInSecond,
 )
 from bailiwick.billing.lines import LineKey, RatedLine, money_text, unit_of
+from bailiwick.billing.units.lines import UnitKey, UnitLine
 from bailiwick.cli.shared.periods import spell_period
 from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
 
@@ -36,6 +37,10 @@ _PLACES: Final = 6
 _LINES: Final = (
     *("line", "project", "tag", "generation", "class", "resource", "stage", "card", "records"),
     *("used", "unit", "an hour", "cost"),
+)
+_UNITS: Final = (
+    *("project", "instance", "card", "records", "told", "unit", "disputed", "price of one"),
+    "cost",
 )
 _AUDIT: Final = ("invoice", "owner", "period", "issued", "recomputed", "digest")
 
@@ -56,12 +61,43 @@ def draw_invoice(invoice: Invoice) -> None:
         title=f"Invoice {head.invoice_id} of {owner(head.tenant, head.project)}, {period}",
         numbers=("line", *_LINES[9:]),
     )
+    _draw_units(invoice)
     for project, micros in invoice.by_project() if len(invoice.by_project()) > 1 else ():
         typer.echo(f"{printable(project or 'no project')}: {money_text(micros)}")
     corrects = "" if head.corrects is None else f", corrects {head.corrects}"
     typer.echo(
         f"total {money_text(invoice.total_micros)} {printable(head.currency)}, "
         f"from the first {head.journal_size:,} records{printable(corrects)}"
+    )
+
+
+def _draw_units(invoice: Invoice) -> None:
+    """What apps told of their use, apart from what was held."""
+    if not invoice.unit_lines:
+        return
+    rows = [_unit_cells(line) for line in invoice.unit_lines]
+    title = "What apps told of their use"
+    print_rows(
+        make_console(),
+        _UNITS,
+        rows=rows,
+        title=title,
+        numbers=("told", "disputed", "price of one", "cost"),
+    )
+
+
+def _unit_cells(line: UnitLine) -> tuple[str, ...]:
+    key = line.key
+    return (
+        key.project or "-",
+        f"{key.app} #{key.instance_id}",
+        key.card.name,
+        f"{line.first_seq}-{line.last_seq}",
+        str(line.quantity),
+        key.unit,
+        str(line.disputed) if line.disputed else "-",
+        "not priced" if key.price is None else money_text(key.price),
+        money_text(line.cost_micros),
     )
 
 
@@ -205,8 +241,11 @@ def draw_differences(rows: Sequence[dict[str, object]]) -> None:
         typer.echo(f"and {len(rows) - SHOWN_MAX:,} differences more")
 
 
-def name_line(key: LineKey) -> str:
+def name_line(key: LineKey | UnitKey) -> str:
     """Which line it is, as short as can be."""
+    if isinstance(key, UnitKey):
+        whose = key.project or "no project"
+        return f"{whose}/{key.app} #{key.instance_id}/{key.unit}/by {key.card.name}"
     parts: list[object] = [key.project or "no project", key.generation, key.tag, key.lease_class]
     parts += [key.kind, key.stage, key.cause, f"by {key.card.name}"]
     if key.member is not None:
@@ -214,7 +253,9 @@ def name_line(key: LineKey) -> str:
     return "/".join(str(part) for part in parts if part is not None)
 
 
-def _amounts(line: RatedLine) -> str:
+def _amounts(line: RatedLine | UnitLine) -> str:
+    if isinstance(line, UnitLine):
+        return f"{line.quantity} {line.key.unit}, {money_text(line.cost_micros)}"
     unit = unit_of(line.key.kind)
     return f"{shortened(line.quantity)} {unit.name}, {money_text(line.cost_micros)}"
 

@@ -5,19 +5,27 @@ from __future__ import annotations
 from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.fields import (
     AMOUNT,
+    AMOUNT_SHAPE,
     DIGEST,
     INTEGERS,
     NAME,
+    NAME_SHAPE,
     PRINCIPAL,
     SIGNED,
     TEXT,
     Amounts,
+    ListOf,
+    Spelled,
     Words,
 )
 from bailiwick.journal.kinds.row import FLEET, GPU_AMOUNTS, row
 from bailiwick.journal.ocsf import CREATE, DETECTION, ENTITY, LOW, MEDIUM, UPDATE, Ocsf
 from bailiwick.journal.words import Severity
 from bailiwick.vocab.words import BudgetState, LeaseClass
+
+_UNIT_PRICES = ListOf(
+    Spelled(f"{NAME_SHAPE}/{NAME_SHAPE}={AMOUNT_SHAPE}", "an app, '/', a unit, '=' and its price")
+)
 
 
 class MoneyKinds:
@@ -45,6 +53,7 @@ class MoneyKinds:
                     ),
                     AMOUNT,
                 ),
+                "app_unit_micros": _UNIT_PRICES,
                 "withdrawn": AMOUNT,
             },
         ),

@@ -93,4 +93,5 @@ def _spell(card: RateCard) -> wire.Rates:
         mem_micros_per_gib_hour=card.mem_micros_per_gib_hour,
         block_micros_per_gib_hour=card.block_micros_per_gib_hour,
         class_per_mille={each: shares[each] for each in LEASE_CLASSES if each in shares},
+        app_unit_micros=dict(sorted(card.app_unit_micros.items())),
     )

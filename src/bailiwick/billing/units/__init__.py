@@ -1,0 +1,1 @@
+"""What apps count themselves, on an invoice: lines of their own, apart from what was held."""

@@ -1,0 +1,1 @@
+"""What apps told of their use, beside what their members held meanwhile."""
