@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.operators.slurm.orders import order_for
-from bailiwick.operators.slurm.packing import BOOTSTRAP, PROGRAM, digest_of, pack_member
+from bailiwick.operators.kit.packing import BOOTSTRAP, PROGRAM, digest_of
+from bailiwick.operators.slurm.manifest import pack_member
 from bailiwick.operators.slurm.wanted import (
     CONTROLLER,
     PORTS,
@@ -59,7 +60,7 @@ class SlurmMembers:
         env = {"PATH": os.environ["PATH"], "APP_ARTIFACT": digest_of(program), **environ}
         with (own / "out").open("wb") as out:
             self.processes[key] = subprocess.Popen(
-                [sys.executable, "-c", BOOTSTRAP], cwd=own, env=env, stdout=out, stderr=out
+                [sys.executable, "-c", BOOTSTRAP, "run"], cwd=own, env=env, stdout=out, stderr=out
             )
         (own / PROGRAM).write_bytes(program[:1_000])  # a file that is not whole is not begun
         (own / PROGRAM).write_bytes(program)
