@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bailiwick.operators.slurm.orders import order_for
 from bailiwick.operators.kit.packing import BOOTSTRAP, PROGRAM, digest_of
 from bailiwick.operators.slurm.manifest import pack_member
+from bailiwick.operators.slurm.orders import order_for
 from bailiwick.operators.slurm.wanted import (
     CONTROLLER,
     PORTS,
