@@ -30,6 +30,7 @@ from bailiwick.journal.fields import (
     Text,
     Words,
 )
+from bailiwick.journal.kinds.money import UNIT_PRICE
 from bailiwick.journal.words import KindScope
 
 ORIGIN = "log.example/fleet"
@@ -43,6 +44,13 @@ principals = st.builds(add, st.sampled_from(ALNUM), st.text(ALNUM + "._:@/+-", m
 hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
 amounts = st.integers(0, INTEGER_MAX)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+_SPELLED = {
+    NAME: names,
+    PRINCIPAL: principals,
+    DIGEST: hashes,
+    LABEL: labels,
+    UNIT_PRICE: st.builds("{}/{}={}".format, names, names, st.integers(0, 10**15 - 1)),
+}
 
 
 def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
@@ -53,7 +61,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
         case Words(enums=enums):
             return st.sampled_from([word for enum in enums for word in enum])
         case Spelled():
-            return {NAME: names, PRINCIPAL: principals, DIGEST: hashes, LABEL: labels}[kind]
+            return _SPELLED[kind]
         case Text():
             return texts
         case ListOf(item=item):

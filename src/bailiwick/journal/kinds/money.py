@@ -23,8 +23,8 @@ from bailiwick.journal.ocsf import CREATE, DETECTION, ENTITY, LOW, MEDIUM, UPDAT
 from bailiwick.journal.words import Severity
 from bailiwick.vocab.words import BudgetState, LeaseClass
 
-_UNIT_PRICES = ListOf(
-    Spelled(f"{NAME_SHAPE}/{NAME_SHAPE}={AMOUNT_SHAPE}", "an app, '/', a unit, '=' and its price")
+UNIT_PRICE = Spelled(
+    f"{NAME_SHAPE}/{NAME_SHAPE}={AMOUNT_SHAPE}", "an app, '/', a unit, '=' and its price"
 )
 
 
@@ -53,7 +53,7 @@ class MoneyKinds:
                     ),
                     AMOUNT,
                 ),
-                "app_unit_micros": _UNIT_PRICES,
+                "app_unit_micros": ListOf(UNIT_PRICE),
                 "withdrawn": AMOUNT,
             },
         ),
