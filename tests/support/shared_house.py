@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from bailiwick.journal import parse_record
+from bailiwick.kernel import Envelope, Granted, Submit
 from bailiwick.kernel.apps.instance_commands import MoveMember
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared.book import HeldRuntime
 from bailiwick.kernel.apps.shared.rules import billing_rule
 from bailiwick.kernel.people.commands import CreateProject
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.apps import ControlPlaneScope, MemberPhase
 from bailiwick.vocab.shared import ConsentSide, WorkerAction
+from bailiwick.vocab.values import ProjectId, TenantId
 from tests.support.app_house import AppHouse
 
 TENANT, PROJECT = ConsentSide.TENANT, ConsentSide.PROJECT
@@ -87,6 +91,21 @@ class SharedHouse(AppHouse):
         number = self.held().components[component]
         own = {"tenant": "lab", "project": "vision", "instance_id": 1, "member_id": number}
         return self.do(MoveMember(**own, phase=phase, **rest))
+
+    def lease(self, project: str, **labels: str) -> int:
+        """A lease of a project, labelled so."""
+        request = PlacementRequest(
+            tenant=TenantId("lab"),
+            project=ProjectId(project),
+            cpu_cores=1,
+            ttl_ms=10_000,
+            job_labels=labels,
+        )
+        self.now_ms += 1
+        outcome = self.kernel.execute(Envelope(Submit(request)), self.now_ms)
+        self.records += [parse_record(line.rstrip(b"\n")) for line in outcome.lines]
+        assert isinstance(outcome.answer, Granted), outcome.answer
+        return outcome.answer.lease_ids[0]
 
     def policy(self, project: str = "audio", name: str = "p", **changes: Any) -> Any:
         """A project opens a queue to another."""

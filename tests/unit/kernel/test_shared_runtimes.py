@@ -9,10 +9,10 @@ import pytest
 from bailiwick.apps.overlays import Overlay
 from bailiwick.apps.places import BY_ROOT
 from bailiwick.apps.shared.submitting import SubmitAllowed, SubmitWish, may_submit
+from bailiwick.apps.status import MemberPlan, plan_members
 from bailiwick.executors.local.modes import JobMode
 from bailiwick.fleet.node import JOB_MODE_LABEL, TRUSTED_JOBS, NodeCapacity
-from bailiwick.kernel import Envelope, RegisterNode, State, Submit, decode, digest_of, encode
-from bailiwick.kernel.answers import Granted
+from bailiwick.kernel import RegisterNode, State, decode, digest_of, encode
 from bailiwick.kernel.apps.commands import SetEntitlement
 from bailiwick.kernel.apps.instance_commands import (
     ChangeInstance,
@@ -303,7 +303,7 @@ def test_the_lease_of_a_contributed_worker_is_its_sources_and_nobody_elses(
     house.attach("text")
     house.contribute("audio", "audio-0")
     house.do(RegisterNode("n1", NodeCapacity(8, 10**6)))
-    leases = {p: lease_of(house, p) for p in ("vision", "text", "audio")}
+    leases = {p: house.lease(p) for p in ("vision", "text", "audio")}
     number = house.held().components["audio-0"]
     for other in ("vision", "text"):
         with pytest.raises(NotFound, match="lease"):
@@ -313,22 +313,12 @@ def test_the_lease_of_a_contributed_worker_is_its_sources_and_nobody_elses(
     # Nor does what is reserved run at a project's cost.
     house.do(give_own(house, "controller", "controller-0"))
     with pytest.raises(NotFound, match="lease"):
-        house.phase("controller-0", READY, lease_id=lease_of(house, "audio"))
+        house.phase("controller-0", READY, lease_id=house.lease("audio"))
 
 
 def give_own(house: SharedHouse, role: str, component: str) -> Any:
     about = {**OWNER, "component_key": component, "key": f"add-{component}"}
     return ChangeMember(**about, action=MemberAction.ADD, role=role)
-
-
-def lease_of(house: SharedHouse, project: str, **labels: str) -> int:
-    request = PlacementRequest(
-        tenant="lab", project=project, cpu_cores=1, ttl_ms=10_000, job_labels=labels
-    )
-    house.now_ms += 1
-    outcome = house.kernel.execute(Envelope(Submit(request)), house.now_ms)
-    assert isinstance(outcome.answer, Granted), outcome.answer
-    return outcome.answer.lease_ids[0]
 
 
 def test_a_worker_is_replaced_at_its_own_projects_cost(house: SharedHouse) -> None:
@@ -428,7 +418,7 @@ def test_a_node_whose_jobs_may_do_everything_has_no_part(house: SharedHouse) -> 
     house.create()
     house.attach("audio")
     house.contribute("audio", "audio-0")
-    lease = lease_of(house, "audio", **{INSTANCE_LABEL: "1"})
+    lease = house.lease("audio", **{INSTANCE_LABEL: "1"})
     assert house.kernel.state.node_of(lease) == "n2"
     guard = next(iter(house.kernel.state.guards.policies))
     request = PlacementRequest(
@@ -436,7 +426,7 @@ def test_a_node_whose_jobs_may_do_everything_has_no_part(house: SharedHouse) -> 
     )
     assert guard.closed_by(request) == {BY_ROOT: 1}
     # What is not shared may run there; who gave nothing may not name the instance at all.
-    assert house.kernel.state.node_of(lease_of(house, "text")) in ("n1", "n2")
+    assert house.kernel.state.node_of(house.lease("text")) in ("n1", "n2")
     stranger = PlacementRequest(
         tenant="lab", project="text", cpu_cores=1, ttl_ms=9, job_labels={INSTANCE_LABEL: "1"}
     )
@@ -675,7 +665,7 @@ def test_the_lines_about_an_app_at_the_source_hold_for_its_workers(house: Shared
     house.do(RegisterNode("n2", NodeCapacity(8, 10**6, labels={"region": "west"})))
     narrow = Overlay(allow={PolicyAxis.REGIONS: ("west",)})
     house.do(SetEntitlement("hello", True, narrow, "lab", "audio"))
-    assert house.kernel.state.node_of(lease_of(house, "audio", **{INSTANCE_LABEL: "1"})) == "n2"
+    assert house.kernel.state.node_of(house.lease("audio", **{INSTANCE_LABEL: "1"})) == "n2"
     held = house.held()
     assert held.is_held_by(Owner("lab", "audio"))
     assert not held.is_held_by(Owner("lab", "text"))
@@ -691,3 +681,24 @@ def test_a_member_that_fails_by_itself_is_told_to_nobody_as_an_end(house: Shared
     told = house.do(MoveMember(**own, phase=FAILED, reason="preempted"))
     assert "shared_contribution_changed" not in kinds(told)
     assert house.shared.given_by("audio")[0].phase is ContributionPhase.CONTRIBUTED
+
+
+def test_contributed_members_are_renewed_apart_and_never_too_many(house: SharedHouse) -> None:
+    house.create(counts={"worker": 0})
+    house.attach("audio")
+    house.add_own()
+    house.phase("controller-0", READY)
+    for number in range(2):
+        house.contribute("audio", f"audio-{number}")
+        house.phase(f"audio-{number}", READY)
+    assert house.instance().phase is InstancePhase.RUNNING
+    assert plan_members(house.held().facts) == MemberPlan()
+    house.phase("audio-1", FAILED, reason="lost")
+    assert plan_members(house.held().facts) == MemberPlan(renew=("audio-1",))
+    assert house.instance().phase is InstancePhase.RUNNING
+    house.do(changed("audio-1", MemberAction.REPLACE))
+    assert plan_members(house.held().facts) == MemberPlan()
+    house.do(ChangeInstance(**OWNER, version="1.1.0"))
+    assert plan_members(house.held().facts) == MemberPlan(replace=("controller-0",))
+    house.phase("audio-1", READY)
+    assert plan_members(house.held().facts).renew == ("audio-0",)
