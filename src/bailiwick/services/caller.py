@@ -270,8 +270,9 @@ class Caller:
 
     def _denied(self, scope: Scope) -> AccessDenied:
         if not self._is_bound_here:
-            is_lease = self.principal.lease_id is not None
-            return self.refuse_hidden("foreign_lease" if is_lease else "foreign_runtime")
+            if self.principal.runtime_id is not None:
+                return self.refuse_hidden("foreign_runtime")
+            return self.refuse_hidden("foreign_lease")
         if not sees(self.principal, scope):
             return self.refuse_hidden("foreign_scope")
         refusal = Refusal("forbidden", self.principal.name, self.permission, scope)

@@ -24,11 +24,14 @@ from bailiwick.kernel.apps.instance_commands import (
 )
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import joining, policies, rules
+from bailiwick.kernel.apps.shared.book import SharedBook
+from bailiwick.kernel.apps.shared.dump import dump_shared, load_shared, repair_shared
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slices import apply, event_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.app_uses import INSTANCE_LABEL
 from bailiwick.vocab.apps import InstancePhase, MemberAction, MemberPhase, PolicyAxis
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import (
     Conflict,
     InstanceRefused,
@@ -631,6 +634,22 @@ def test_records_and_snapshots_tell_the_same(house: SharedHouse) -> None:
     assert digest_of(read) == digest_of(state)
     assert read.apps.shared == state.apps.shared
     assert read.apps.instances.held[1].members == state.apps.instances.held[1].members
+
+
+def test_a_clock_that_was_set_back_takes_the_times_along(house: SharedHouse) -> None:
+    busy(house)
+    plain = dump_shared(house.book.shared)
+    repair_shared(plain, ClockRepair(house.now_ms, house.now_ms - 5))
+    book = SharedBook()
+    load_shared(book, plain)
+    before, after = house.shared, book.get("lab", "main")
+    assert after.runtime.created_ms <= before.runtime.created_ms
+    due = {each.component_key: each.deadline_ms for each in before.contributions.values()}
+    for each in after.contributions.values():
+        told = due[each.component_key]
+        assert each.deadline_ms == (None if told is None else told - 5)
+    # Until when others may come people said by the calendar.
+    assert after.policies == before.policies
 
 
 def test_ill_formed_commands_are_refused() -> None:
