@@ -15,7 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bailiwick.apps.life import INSTANCE_EDGES, MEMBER_EDGES, OPERATION_EDGES
-from bailiwick.apps.status import InstanceFacts, MemberFact, derive, plan_members, tally
+from bailiwick.apps.status import (
+    InstanceFacts,
+    MemberFact,
+    MemberPlan,
+    derive,
+    plan_members,
+    tally,
+)
 from bailiwick.kernel import Command, Envelope, State, decode, digest_of, encode
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.slices import apply, event_of
@@ -231,10 +238,9 @@ FACTS = st.builds(
 
 def naive_phase(facts: InstanceFacts) -> InstancePhase:
     """The phase, by the sentences of the manual."""
-    lives = [each for each in facts.members if each.phase in (M.REQUESTED, M.JOINING, M.READY)]
-    ready = Counter(
-        e.role for e in facts.members if e.phase is M.READY and e.version == facts.version
-    )
+    own = [each for each in facts.members if not each.is_contributed]
+    lives = [each for each in own if each.phase in (M.REQUESTED, M.JOINING, M.READY)]
+    ready = Counter(e.role for e in own if e.phase is M.READY and e.version == facts.version)
     has_all = all(ready[role] >= count for role, count in facts.counts.items())
     if facts.phase in (P.DELETING, P.DELETED):
         return facts.phase
@@ -242,7 +248,7 @@ def naive_phase(facts: InstanceFacts) -> InstancePhase:
         return P.FAILED
     if has_all and facts.is_observed:
         return P.RUNNING if facts.reported is not P.DEGRADED else P.DEGRADED
-    if not lives and any(each.phase is M.FAILED for each in facts.members):
+    if not lives and any(each.phase is M.FAILED for each in own):
         return P.FAILED
     if facts.has_run:
         return P.DEGRADED if facts.is_settled else P.UPDATING
@@ -256,7 +262,8 @@ def naive_phase(facts: InstanceFacts) -> InstancePhase:
 def test_the_phase_follows_from_the_members(facts: InstanceFacts) -> None:
     assert derive(facts) is naive_phase(facts)
     for role, row in tally(facts).items():
-        own = [each.phase for each in facts.members if each.role == role]
+        given = [each for each in facts.members if each.is_contributed]
+        own = [each for each in facts.members if each.role == role and each not in given]
         parts = (row.live, row.failed, row.leaving)
         assert sum(parts) == len(own)
         assert row.ready + row.outdated <= row.live
@@ -267,22 +274,31 @@ def test_the_phase_follows_from_the_members(facts: InstanceFacts) -> None:
 def test_who_follows_the_plan_comes_to_what_is_wanted(facts: InstanceFacts) -> None:
     by_key = {each.component_key: each for each in facts.members if each.phase is not M.DRAINING}
     members = dict(by_key)
-    for _ in range(20):
+    given = {key for key, each in members.items() if each.is_contributed}
+    for _ in range(40):
         members = {  # all that starts comes to be ready
             key: each._replace(phase=M.READY if each.phase.is_live else each.phase)
             for key, each in members.items()
         }
         now = InstanceFacts(facts.counts, facts.version, tuple(members.values()))
         plan = plan_members(now)
-        if (plan.add, plan.replace, plan.remove, plan.drain) == ((), (), (), ()):
+        if plan == MemberPlan():
             break
+        # What another gave is never in the way, nor too many; it is only put up to date.
+        assert not given & {*plan.replace, *plan.remove, *plan.drain}
+        assert set(plan.renew) <= given
         assert not {key for _, key in plan.add} & set(members)
         for key in (*plan.remove, *plan.drain):
             del members[key]
         for key in plan.replace:
             members[key] = MemberFact(key, members[key].role, M.READY, facts.version)
+        for key in plan.renew:
+            members[key] = MemberFact(key, members[key].role, M.READY, facts.version, True)
         for role, key in plan.add:
             members[key] = MemberFact(key, role, M.READY, facts.version)
     now = InstanceFacts(facts.counts, facts.version, tuple(members.values()))
     assert derive(now) is P.RUNNING
-    assert Counter(each.role for each in members.values()) == Counter(facts.counts)
+    own = [each for each in members.values() if not each.is_contributed]
+    assert Counter(each.role for each in own) == Counter(facts.counts)
+    assert given == {key for key, each in members.items() if each.is_contributed}
+    assert {members[key].version for key in given} <= {facts.version}

@@ -72,6 +72,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
         *app_models(),
         *instance_models(),
+        *shared_models(),
         *graph_models(),
         *exec_models(),
         *money_models(),
@@ -183,6 +184,40 @@ def instance_models() -> list[dict[str, Any]]:
         {"command": "begin_operation", **own, "key": "k", "title": "back up"},
         {"command": "advance_operation", **own, "operation_id": 1, "progress": 5, "log": ["x"]},
         {"command": "finish_operation", **own, "operation_id": 1, "succeeded": True},
+    ]
+
+
+def shared_models() -> list[dict[str, Any]]:
+    """One of each command about shared runtimes."""
+    runtime = {"tenant": "fresh", "runtime": "main"}
+    own = {**runtime, "project": "p"}
+    what = {"environment": "prod", "app": "hello", "version": "1.0.0", "by": "tina"}
+    policy = {"policy": "q", "queue": "day", "until_ms": 2**40, "grantee_project": "other"}
+    worker = {"component_key": "p-0", "key": "k"}
+    return [
+        {
+            "command": "create_shared_runtime",
+            **own,
+            **what,
+            "accepted_digest": "ab" * 32,
+            "counts": {"worker": 1},
+            "controller": {"zone": "a"},
+        },
+        {"command": "consent_attachment", **own, "side": "tenant", "by": "tina"},
+        {"command": "consent_attachment", **own, "side": "project", "by": "pia"},
+        {"command": "detach_project", **own, "side": "project"},
+        {"command": "change_contribution", **own, **worker, "action": "contribute", "role": "w"},
+        {"command": "change_contribution", **own, **worker, "action": "withdraw", "within_ms": 5},
+        {"command": "set_submit_policy", **own, **policy, "limits": {"gpus": 4}},
+        {"command": "end_submit_policy", **own, "policy": "q"},
+        {
+            "command": "note_credential_use",
+            **runtime,
+            "credential": "key",
+            "purpose": "render",
+            "by": "runtime:1",
+        },
+        {"command": "delete_shared_runtime", **runtime},
     ]
 
 

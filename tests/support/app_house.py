@@ -62,7 +62,11 @@ class AppHouse:
     """A kernel, and the records that it wrote."""
 
     def __init__(
-        self, *, versions: tuple[str, ...] = ("1.0.0", "1.1.0"), engine: str = "auto"
+        self,
+        *,
+        versions: tuple[str, ...] = ("1.0.0", "1.1.0"),
+        engine: str = "auto",
+        **changes: Any,
     ) -> None:
         self.kernel = Kernel(State(engine=engine), simulated=True)
         self.records: list[Record] = []
@@ -73,7 +77,7 @@ class AppHouse:
         self.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main"))
         self.do(ChangeArtifact(DIGEST, trust=ArtifactTrust.VERIFIED))
         for version in versions:
-            self.do(PublishApp(clustered(version), visibility=AppVisibility.PUBLIC))
+            self.do(PublishApp(clustered(version, **changes), visibility=AppVisibility.PUBLIC))
         self.do(SetEntitlement("hello", True, Overlay(), "lab"))
 
     def do(self, *commands: Command) -> list[tuple[str, dict[str, Any]]]:

@@ -15,6 +15,7 @@ from tests.support.http_house import (
     HttpHouse,
     price_list,
 )
+from tests.support.shared_runtimes import rule_digest, shared_wish
 
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
@@ -48,6 +49,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         line=1,
         instance_id=INSTANCE.get(tenant, 99),
         operation_id=TASK.get(tenant, 99),
+        runtime="main",
+        policy="night",
     )
     # A watch that stays would never answer a test that waits for all of it.
     query = {
@@ -134,6 +137,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "graph.retry": {"tasks": ["a"]},
         "graph.report": {"task": "a", "attempt": 1},
         **_app_bodies(tenant),
+        **_shared_bodies(tenant),
         "lease.renew": {"ttl_ms": 1000},
         "lease.evict": {"reason": "operator_drain"},
         "lease.teardown": {"clean": True},
@@ -143,6 +147,19 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "project_budget.set": {"limit_micros": 10**12},
         "invoice.issue": {"from_ms": 1, "to_ms": 2},
         "glass.break": {"reason": "nobody of the tenant can be reached", "tenant": tenant},
+    }
+
+
+def _shared_bodies(tenant: str) -> dict[str, Any]:
+    wish = shared_wish(tenant) | {"runtime": "other", "environment": "test"}
+    return {
+        "shared_runtime.plan": wish,
+        "shared_runtime.create": {**wish, "accepted_digest": rule_digest(wish, tenant)},
+        "shared_runtime.operator_token": {"ttl_s": 60},
+        "shared_runtime.note_use": {"credential": "key", "purpose": "render"},
+        "shared_worker.change": {"action": "withdraw", "component_key": "p-0"},
+        "submit_policy.set": {"queue": "day", "until_ms": 2**50, "grantee_person": "zoe"},
+        "submit_policy.ask": {"owner": "p", "queue": "day"},
     }
 
 

@@ -14,6 +14,7 @@ from bailiwick.wire.actions.table import ACTIONS
 from tests.contract.test_operating import as_node
 from tests.support.http_actions import aim, names, token_id_of
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, add_instances, http_house, person
+from tests.support.shared_runtimes import add_runtimes
 
 NOWHERE = "no-such-tenant"
 OWN_PEOPLE = [person(role) for role in Role if role.level is not ScopeLevel.FLEET]
@@ -31,6 +32,7 @@ class World:
         people = [person(r, t) for r in Role for t in (OWN, FOREIGN)]
         self.tokens = {name: house.token(name) for name in people}
         add_instances(house)
+        add_runtimes(house)
         self.revisions = {
             each.instance.tenant: each.instance.revision
             for each in house.runner.read(lambda view: [*view.state.apps.instances.held.values()])
@@ -81,6 +83,9 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
     if name == "instance_usage.report":  # for no person: a service account of the project tells it
         assert response.json()["details"]["reason"] == "needs_service_account"
         return
+    if name in ("shared_attachment.accept", "submit_policy.set"):  # the project's own word
+        assert response.json()["details"]["reason"] == "needs_own_role"
+        return
     assert response.status_code in (200, 201, 409), response.text
     if response.status_code == 409:
         rest = ("node.lift", "lease.clear_fence", "lease.teardown", "rates.withdraw")
@@ -89,6 +94,7 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("job.exec",)  # only one that runs can be entered
         rest += ("graph.report",)  # only a job of its own submitter can say what it made
         rest += ("instance.force_delete",)  # only one whose deletion is overdue
+        rest += ("shared_attachment.allow",)  # it is attached already
         rest += ("app_version.check",)  # only what the journal tells too is sealed
         # No policy names the node, so nothing is asked of it, and nothing is taken.
         rest += ("node.enrol", "node.prove", "node.nonce", "node.attest")

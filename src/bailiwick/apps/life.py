@@ -1,4 +1,4 @@
-"""The lives of apps, artifacts, instances, their members and their operations, as tables.
+"""The lives of apps, artifacts, instances with their members and operations, attachments: tables.
 
 The table is the rule: the kernel, the property tests and the manual all read these.
 
@@ -25,9 +25,11 @@ from bailiwick.vocab.apps import (
     OperationPhase,
 )
 from bailiwick.vocab.errors import IllegalTransition
+from bailiwick.vocab.shared import AttachmentPhase
 
 _A, _L, _T, _C = AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
 _I, _M, _O = InstancePhase, MemberPhase, OperationPhase
+_S = AttachmentPhase
 
 Life: TypeAlias = (
     AppLifecycle
@@ -37,6 +39,7 @@ Life: TypeAlias = (
     | InstancePhase
     | MemberPhase
     | OperationPhase
+    | AttachmentPhase
 )
 
 APP_EDGES: Final[Mapping[AppLifecycle, frozenset[AppLifecycle]]] = {
@@ -100,6 +103,14 @@ OPERATION_EDGES: Final[Mapping[OperationPhase, frozenset[OperationPhase]]] = {
     _O.FAILED: frozenset(),
 }
 
+# What was attached gives its workers back first; who was only asked is not there to begin with.
+ATTACHMENT_EDGES: Final[Mapping[AttachmentPhase, frozenset[AttachmentPhase]]] = {
+    _S.REQUESTED: frozenset({_S.ATTACHED, _S.DETACHED}),
+    _S.ATTACHED: frozenset({_S.DETACHING}),
+    _S.DETACHING: frozenset({_S.DETACHED}),
+    _S.DETACHED: frozenset(),
+}
+
 _TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[Any, frozenset[Any]]]]] = {
     AppLifecycle: ("app_lifecycle", APP_EDGES),
     ArtifactLifecycle: ("artifact_lifecycle", ARTIFACT_EDGES),
@@ -108,6 +119,7 @@ _TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[Any, frozenset[Any]]]]]
     InstancePhase: ("instance_phase", INSTANCE_EDGES),
     MemberPhase: ("member_phase", MEMBER_EDGES),
     OperationPhase: ("operation_phase", OPERATION_EDGES),
+    AttachmentPhase: ("attachment_phase", ATTACHMENT_EDGES),
 }
 
 

@@ -26,7 +26,8 @@ SKU_LABEL: Final = "sku"
 
 BY_REGION: Final = "app-regions"
 BY_SKU: Final = "app-skus"
-"""What the two rules are called where somebody is told why a node is closed."""
+BY_ROOT: Final = "shared-root"
+"""What the rules are called where somebody is told why a node is closed."""
 
 
 class NodeFacts(NamedTuple):
@@ -34,6 +35,8 @@ class NodeFacts(NamedTuple):
 
     regions: frozenset[str]
     skus: frozenset[str]
+    gives_root: bool = False
+    """Whether its jobs may do there whatever its executor may."""
 
 
 class AxisRule(NamedTuple):
@@ -60,20 +63,25 @@ class PlaceRule(NamedTuple):
 
     regions: AxisRule = AxisRule()
     skus: AxisRule = AxisRule()
+    is_shared: bool = False
+    """Whether several projects share what would run there: then no node that gives root."""
 
     @classmethod
-    def of(cls, policy: EffectivePolicy) -> PlaceRule:
+    def of(cls, policy: EffectivePolicy, *, is_shared: bool = False) -> PlaceRule:
         """What a policy says."""
         axes = PolicyAxis.REGIONS, PolicyAxis.SKUS
-        return cls(*(AxisRule(policy.allowed(each), policy.denied(each)) for each in axes))
+        regions, skus = (AxisRule(policy.allowed(each), policy.denied(each)) for each in axes)
+        return cls(regions, skus, is_shared)
 
     @property
     def narrows(self) -> bool:
         """Whether there is a place that is closed by it."""
-        return self.regions.narrows or self.skus.narrows
+        return self.regions.narrows or self.skus.narrows or self.is_shared
 
     def broken_by(self, facts: NodeFacts) -> str | None:
         """The first rule by which a node is closed; ``None`` if it is open."""
+        if self.is_shared and facts.gives_root:
+            return BY_ROOT
         if not self.regions.lets_pass(facts.regions):
             return BY_REGION
         return None if self.skus.lets_pass(facts.skus) else BY_SKU

@@ -8,6 +8,7 @@ Rules:
 - Until it first ran it is being provisioned. Later, what is not there yet is an update if something
   else is wanted than what last ran, and else a loss.
 - It has failed when nobody is left of whom something could still come, and somebody failed.
+- Members that others contributed are beside all that: they count for nothing that is wanted.
 - A member that failed is replaced; more than are wanted are drained, the least useful first. To
   another version members go one of a role at a time, and only while all others of it are ready.
 
@@ -34,6 +35,8 @@ class MemberFact(NamedTuple):
     role: str
     phase: MemberPhase
     version: str = "1.0.0"
+    is_contributed: bool = False
+    """Whether another project gave it: it is beside what is wanted, and never too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class InstanceFacts:
     is_observed: bool = True
     """Whether its operator has seen what is wanted; true if it has none."""
     reported: InstancePhase | None = None
+
+    @property
+    def own(self) -> tuple[MemberFact, ...]:
+        """Its own members, of which so many are wanted."""
+        return tuple(each for each in self.members if not each.is_contributed)
 
 
 class RoleTally(NamedTuple):
@@ -84,12 +92,14 @@ class MemberPlan:
     replace: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     drain: tuple[str, ...] = ()
+    renew: tuple[str, ...] = ()
+    """Contributed ones to replace, each at its project's cost."""
 
 
 def tally(facts: InstanceFacts) -> dict[str, RoleTally]:
-    """The members of each role, counted."""
+    """The members of each role, counted; those that others contributed are beside them."""
     rows = {role: [0, 0, 0, 0, 0] for role in facts.counts}
-    for member in facts.members:
+    for member in facts.own:
         row = rows.setdefault(member.role, [0, 0, 0, 0, 0])
         is_current = member.version == facts.version
         row[0] += is_current and member.phase is _M.READY
@@ -156,7 +166,7 @@ def plan_members(facts: InstanceFacts) -> MemberPlan:
     add, replace = list[tuple[str, str]](), list[str]()
     remove, drain = list[str](), list[str]()
     for role, row in tally(facts).items():
-        own = [each for each in facts.members if each.role == role]
+        own = [each for each in facts.own if each.role == role]
         failed = [each.component_key for each in own if each.phase is _M.FAILED]
         live = [each for each in own if each.phase.is_live]
         lacking = max(row.wanted - row.live, 0)
@@ -173,7 +183,18 @@ def plan_members(facts: InstanceFacts) -> MemberPlan:
             old = [each for each in live if each.version != facts.version]
             if all(each.phase is _M.READY for each in live if each not in old):
                 replace.append(old[0].component_key)
-    return MemberPlan(tuple(add), tuple(replace), tuple(remove), tuple(drain))
+    plan = tuple(add), tuple(replace), tuple(remove), tuple(drain)
+    return MemberPlan(*plan, _renewals(facts))
+
+
+def _renewals(facts: InstanceFacts) -> tuple[str, ...]:
+    """Contributed members to replace: those that failed; of another version, one at a time."""
+    given = [each for each in facts.members if each.is_contributed]
+    failed = tuple(each.component_key for each in given if each.phase is _M.FAILED)
+    live = [each for each in given if each.phase.is_live]
+    old = [each.component_key for each in live if each.version != facts.version]
+    is_calm = all(each.phase is _M.READY for each in live) and len(live) == len(given)
+    return failed or (tuple(old[:1]) if is_calm else ())
 
 
 def _use_of(member: MemberFact, version: str) -> tuple[bool, bool]:

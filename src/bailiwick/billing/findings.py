@@ -181,12 +181,17 @@ class MemberWatch:
     def __init__(self) -> None:
         self.found: list[Misattributed] = []
         self._instances: dict[int, tuple[str, dict[str, str]]] = {}
+        self._sources: dict[int, set[str]] = {}
+        """The projects that contributed members to an instance, each at its own cost."""
 
     def see(self, record: FoldedRecord) -> None:
         """One more record."""
         if record.kind == "app_instance_requested":
             words = {name: str(record.body[name]) for name in _INSTANCE_WORDS}
             self._instances[record.body["instance_id"]] = _owner(record), words
+        elif record.kind == "app_member_changed" and "source_project" in record.body:
+            source = f"{record.tenant}/{record.body['source_project']}"
+            self._sources.setdefault(record.body["instance_id"], set()).add(source)
         elif record.kind == "admission_approved":
             use = member_use_in(record.body.get("job_labels", ()))
             if use is not None:
@@ -194,6 +199,8 @@ class MemberWatch:
 
     def _check(self, record: FoldedRecord, use: MemberUse) -> None:
         owner, words = self._instances.get(use.instance_id, (None, {}))
+        if _owner(record) in self._sources.get(use.instance_id, ()):
+            owner = _owner(record)
         told = {"project": _owner(record)} | {n: str(use.plain()[n]) for n in _INSTANCE_WORDS}
         sealed = {"project": owner, **words}
         wrong = [name for name, word in told.items() if sealed.get(name) != word]

@@ -37,6 +37,7 @@ COMMANDS.update(
         "job": Word("Commands that run under leases.", _WORK),
         "graph": Word("Tasks that stand after each other.", _WORK),
         "app": Word("Apps, and who may use them how.", _WORK),
+        "shared": Word("Apps that several projects share.", _WORK),
         "artifact": Word("What apps are made of, and its trust.", _WORK),
         "events": Word("What happens to apps, as CloudEvents.", _WORK),
         "webhook": Word("Where events are sent.", _WORK),

@@ -51,8 +51,13 @@ _HIDDEN: Final = {
     "app_checked": ("evidence",),
     # Who hears of a webhook is not told where it leads: an address may be known to few on purpose.
     "app_webhook_set": ("url", "secret_id"),
+    # Of the rule that was accepted the digest is told.
+    "shared_runtime_created": ("billing_rule",),
 }
 """Fields of records that events leave out."""
+
+
+_PARTS: Final = {"policy": "policies", "member_id": "workers"}
 
 
 class EventFacts(NamedTuple):
@@ -115,7 +120,14 @@ def subject_of(body: Body) -> str:
 
     >>> subject_of({"instance_id": 4, "member_id": 9, "app": "hello"})
     'instances/4/members/9'
+    >>> subject_of({"instance_id": 4, "runtime": "main", "member_id": 9})
+    'runtimes/main/workers/9'
     """
+    if "runtime" in body:
+        for word in ("policy", "member_id"):
+            if word in body:
+                return f"runtimes/{body['runtime']}/{_PARTS[word]}/{body[word]}"
+        return f"runtimes/{body['runtime']}"
     instance = instance_of(body)
     if instance is not None:
         for word in ("operation", "member"):

@@ -42,6 +42,11 @@ def _moved(body: Body) -> str:
     return f"apps.instance.{body['phase'] if is_move else 'observed'}"
 
 
+def _ended(body: Body) -> str:
+    """On its way out, or gone."""
+    return f"apps.shared_runtime.{'deleted' if body['gone'] else 'deleting'}"
+
+
 def _plain(word: str) -> Callable[[Body], str]:
     return lambda body: word
 
@@ -61,6 +66,12 @@ _TYPES: Final[Mapping[str, Callable[[Body], str]]] = {
     "app_usage_reported": _plain("apps.usage.reported"),
     "app_checked": _plain("apps.version.checked"),
     "app_webhook_set": lambda body: f"apps.webhook.{body['change']}",
+    "shared_runtime_created": _plain("apps.shared_runtime.created"),
+    "shared_runtime_ended": _ended,
+    "shared_attachment_changed": lambda body: f"apps.attachment.{body['phase']}",
+    "shared_contribution_changed": lambda body: f"apps.contribution.{body['phase']}",
+    "submit_policy_set": lambda body: f"apps.submit_policy.{body['change']}",
+    "shared_credential_used": _plain("apps.shared_runtime.credential_used"),
 }
 """How the type follows from a record, by the word of its kind."""
 

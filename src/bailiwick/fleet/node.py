@@ -60,6 +60,10 @@ IMPLIED_LABELS = frozenset((NAME_LABEL, RUNS_JOBS_LABEL, RUNS_ITSELF_LABEL))
 JOB_MODE_LABEL = "job-mode"
 """The key of the label that says how an executor keeps jobs apart on its node."""
 
+TRUSTED_JOBS = "trusted"
+"""The value of that label where jobs are processes of whoever runs the executor: what that user may
+do on the machine, every job there may do."""
+
 HOST_MEMBERS_LABEL = "host-members"
 """The key of the label of a node whose operator lets members of apps run on the host."""
 
@@ -164,6 +168,15 @@ def implied_labels(name: str, labels: Mapping[str, str]) -> dict[str, str]:
     if executor in (LOCAL_EXECUTOR, NODE_EXECUTOR):
         implied[RUNS_ITSELF_LABEL] = YES
     return implied
+
+
+def gives_root(labels: Mapping[str, str]) -> bool:
+    """Whether the jobs of a node may do there what its executor may do, which is often everything.
+
+    >>> gives_root({"job-mode": "trusted"}), gives_root({"job-mode": "users"})
+    (True, False)
+    """
+    return labels.get(JOB_MODE_LABEL) == TRUSTED_JOBS
 
 
 def check_labels(field_name: str, labels: object) -> Mapping[str, str]:

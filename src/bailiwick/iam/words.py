@@ -28,14 +28,17 @@ NODE_PREFIX: Final = "node:"
 APP_PREFIX: Final = "app:"
 """In whose name an app's members run; the rest is its instance's number. Nobody logs in as it."""
 
+RUNTIME_PREFIX: Final = "runtime:"
+"""How the operator of a shared runtime is named; the rest is the runtime's number."""
+
 
 def is_reserved(name: str) -> bool:
-    """Whether the server alone acts under a name; who claims to be it is nobody.
+    """Whether the server alone acts under a name, or gives it out; who claims it is nobody.
 
     >>> is_reserved("jobs"), is_reserved("app:7"), is_reserved("ann")
     (True, True, False)
     """
-    return name in OWN_NAMES or name.startswith(APP_PREFIX)
+    return name in OWN_NAMES or name.startswith((APP_PREFIX, RUNTIME_PREFIX))
 
 
 class ScopeLevel(StrEnum):
@@ -52,6 +55,8 @@ class PrincipalKind(StrEnum):
     HUMAN = "human"
     SERVICE_ACCOUNT = "service_account"
     NODE = "node"
+    RUNTIME_OPERATOR = "runtime_operator"
+    """The program that looks after one shared runtime."""
 
 
 class Role(StrEnum):
@@ -83,7 +88,7 @@ _VIEW = frozenset(
     {
         *(_P.QUEUE_READ, _P.LEASE_READ, _P.QUOTA_READ, _P.NODE_READ, _P.CATALOG_READ),
         *(_P.INSTANCE_READ, _P.USAGE_READ, _P.TENANT_READ, _P.TRACE_READ),
-        *(_P.RATE_CARD_READ, _P.BUDGET_READ),
+        *(_P.RATE_CARD_READ, _P.BUDGET_READ, _P.RUNTIME_READ),
     }
 )
 _MEMBER = _VIEW | {_P.QUEUE_SUBMIT, _P.QUEUE_CANCEL, _P.LEASE_HOLD, _P.JOB_EXEC}
@@ -92,13 +97,17 @@ _CATALOG = frozenset({_P.CATALOG_PUBLISH, _P.ENTITLEMENT_SET, _P.ARTIFACT_MANAGE
 _PEOPLE = frozenset({_P.MEMBER_READ, _P.MEMBER_MANAGE, _P.ACCOUNT_READ, _P.ACCOUNT_MANAGE})
 _TOKENS = frozenset({_P.TOKEN_ISSUE, _P.TOKEN_REVOKE})
 _AUDIT = _VIEW | {_P.JOURNAL_READ, _P.MEMBER_READ, _P.ACCOUNT_READ, _P.INVOICE_READ}
-_PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS | {_P.INVOICE_READ, _P.WEBHOOK_MANAGE}
+_JOIN = frozenset({_P.INVOICE_READ, _P.WEBHOOK_MANAGE, _P.RUNTIME_JOIN})
+_PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS | _JOIN
 _OPERATE = frozenset(
     {
         *(_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ),
         *(_P.FINDING_REPORT, _P.ISOLATION_READ, _P.ISOLATION_SET),
     }
 )
+
+OPERATOR_KEYS: Final = frozenset({_P.RUNTIME_READ, _P.INSTANCE_READ, _P.INSTANCE_UPDATE})
+"""What the operator of a shared runtime may do: read it, and act on the instance behind it."""
 
 ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Break-glass is a right of its own that even an admin must use openly.
@@ -110,7 +119,8 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Which apps its projects may use is a tenant's to say; who gets a node's host, the fleet's.
     Role.TENANT_ADMIN: _PROJECT_ADMIN
     | _CATALOG
-    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET, _P.ROLE_MANAGE},
+    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET, _P.ROLE_MANAGE}
+    | {_P.RUNTIME_MANAGE},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

@@ -28,6 +28,7 @@ from bailiwick.vocab.errors import (
     NotHonoured,
     NotLeader,
     OverlayBroadens,
+    SharedRuntimeRefused,
     Stale,
     VerificationFailed,
 )
@@ -80,6 +81,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.INSTANCE_REFUSED: Row(
         409, False, "the app, its policy or its version does not allow this; `details` says why"
+    ),
+    ErrorCode.SHARED_RUNTIME_REFUSED: Row(
+        409, False, "a shared runtime is not made, or not used so; `details` says why"
     ),
     ErrorCode.EVIDENCE_CONTRADICTED: Row(
         409, False, "a check of an app says what the journal does not; `details` says what"
@@ -185,7 +189,7 @@ def _details(error: BailiwickError) -> Details:
             return {"what": error.what, "value": error.value, "source": error.source}
         case VerificationFailed():
             return {"digest": error.digest, "reason": error.reason}
-        case InstanceRefused():
+        case InstanceRefused() | SharedRuntimeRefused():
             return {"reason": error.reason.value, **error.numbers}
         case EvidenceContradicted():
             return {"reason": error.reason.value, "record": error.seq}

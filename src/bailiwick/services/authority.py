@@ -29,12 +29,17 @@ from joserfc.errors import BadSignatureError, JoseError
 from joserfc.jwk import OKPKey
 
 from bailiwick.iam import (
+    OPERATOR_KEYS,
+    RUNTIME_PREFIX,
     Access,
     AnyRole,
+    CustomRole,
     Directory,
     Permission,
     PrincipalKind,
     Scope,
+    ScopeLevel,
+    Token,
     check_access,
     roles_within,
 )
@@ -82,6 +87,8 @@ class Principal:
     """The only tenants and projects in which its token counts; ``roles`` is cut down to them."""
     lease_id: int | None = None
     """The only lease for which its token counts, if it is a job's."""
+    runtime_id: int | None = None
+    """The only shared runtime for which it counts, if it is the token of that one's operator."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -288,6 +295,8 @@ def _known(
     is_account = found.kind is PrincipalKind.SERVICE_ACCOUNT
     if is_account and (account is None or not account.is_enabled):
         return RefusedToken(RefusalWord.ACCOUNT_DISABLED, subject)
+    if found.kind is PrincipalKind.RUNTIME_OPERATOR:
+        return _operator(found)
     return Principal(
         found.principal,
         found.kind,
@@ -297,6 +306,23 @@ def _known(
         found.single_use,
         found.within,
         found.lease_id,
+    )
+
+
+def _operator(token: Token) -> Principal:
+    """The operator of a shared runtime: it has no role but the one that its token says."""
+    within = token.within or ()
+    roles: dict[Scope, AnyRole] = {
+        scope: CustomRole(token.kind.value, Scope(scope.tenant), ScopeLevel.PROJECT, OPERATOR_KEYS)
+        for scope in map(Scope.parse, within)
+    }
+    return Principal(
+        token.principal,
+        token.kind,
+        token.token_id,
+        roles,
+        within=within,
+        runtime_id=int(token.principal.removeprefix(RUNTIME_PREFIX)),
     )
 
 

@@ -9,6 +9,8 @@ Rules:
   tenant of that name exists. Where it has some role, it is told which key it lacks.
 - A job's token is good for its one lease: an action that does not name that lease (``for_lease``)
   is as far from it as what is not there.
+- The token of a shared runtime's operator is good for that runtime and the instance behind it, in
+  the same way (``for_runtime``).
 - With an idempotency key the kernel gives the first answer again. A dry run decides the same on the
   same state and changes nothing.
 """
@@ -91,6 +93,8 @@ class Caller:
     dry_run: bool = False
     lease_id: int | None = field(default=None, init=False)
     """The lease that the action is about, once that is known."""
+    runtime_id: int | None = field(default=None, init=False)
+    """The shared runtime that the action is about, once that is known."""
     cleared: bool = field(default=False, init=False)
     age_ms: int = field(default=0, init=False)
     """How old what was looked at may be; on a leader, nothing."""
@@ -106,6 +110,10 @@ class Caller:
         """Say which lease the action is about, before anything is required."""
         self.lease_id = lease_id
 
+    def for_runtime(self, runtime_id: int | None) -> None:
+        """Say which shared runtime the action is about, before anything is required."""
+        self.runtime_id = runtime_id
+
     # -- may he ------------------------------------------------------------------------------
 
     def may(self, scope: Scope) -> bool:
@@ -116,8 +124,10 @@ class Caller:
 
     @property
     def _is_bound_here(self) -> bool:
-        bound = self.principal.lease_id
-        return bound is None or bound == self.lease_id
+        who = self.principal
+        if who.runtime_id is not None and who.runtime_id != self.runtime_id:
+            return False
+        return who.lease_id is None or who.lease_id == self.lease_id
 
     def may_within(self, scope: Scope) -> bool:
         """Whether it has the key there or somewhere inside; clears nothing."""
@@ -260,6 +270,8 @@ class Caller:
 
     def _denied(self, scope: Scope) -> AccessDenied:
         if not self._is_bound_here:
+            if self.principal.runtime_id is not None:
+                return self.refuse_hidden("foreign_runtime")
             return self.refuse_hidden("foreign_lease")
         if not sees(self.principal, scope):
             return self.refuse_hidden("foreign_scope")

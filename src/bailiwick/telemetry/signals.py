@@ -52,12 +52,14 @@ REFUSALS: Final = (
     "role_broadens",
     "foreign_project",
     "needs_service_account",
+    "foreign_runtime",
+    "needs_own_role",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
 REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
-    *("foreign_scope", "foreign_lease", "foreign_project", "beyond_reach"),
+    *("foreign_scope", "foreign_lease", "foreign_project", "foreign_runtime", "beyond_reach"),
     *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest", "role_broadens"),
 )
 """Those that no well-behaved caller meets often."""

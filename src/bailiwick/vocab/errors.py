@@ -26,6 +26,7 @@ class ErrorCode(StrEnum):
     OVERLAY_BROADENS = "overlay_broadens"
     VERIFICATION_FAILED = "verification_failed"
     INSTANCE_REFUSED = "instance_refused"
+    SHARED_RUNTIME_REFUSED = "shared_runtime_refused"
     EVIDENCE_CONTRADICTED = "evidence_contradicted"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
@@ -179,6 +180,17 @@ class InstanceRefused(BailiwickError):
     def __init__(self, reason: StrEnum, name: str, **numbers: int | str) -> None:
         told = "".join(f", {key} {value}" for key, value in numbers.items())
         super().__init__(f"instance {_shown(name)}: {reason.value}{told}")
+        self.reason, self.name, self.numbers = reason, name, numbers
+
+
+class SharedRuntimeRefused(BailiwickError):
+    """A shared runtime is not made, or not used so: the word for why, and its numbers."""
+
+    code = ErrorCode.SHARED_RUNTIME_REFUSED
+
+    def __init__(self, reason: StrEnum, name: str, **numbers: int | str) -> None:
+        told = "".join(f", {key} {value}" for key, value in numbers.items())
+        super().__init__(f"shared runtime {_shown(name)}: {reason.value}{told}")
         self.reason, self.name, self.numbers = reason, name, numbers
 
 

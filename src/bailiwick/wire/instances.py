@@ -187,6 +187,8 @@ class InstanceMember(Model):
     reason: str | None
     deadline_ms: int | None
     """By when it is to be gone, if it is being drained."""
+    source_project: str | None = None
+    """The project that contributed it to a shared runtime, and pays for it."""
     changed_ms: int
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-PrincipalWord: TypeAlias = Literal["human", "service_account", "node"]
+PrincipalWord: TypeAlias = Literal["human", "service_account", "node", "runtime_operator"]
 
 LevelWord: TypeAlias = Literal["fleet", "tenant", "project"]
 RoleWord: TypeAlias = Literal[
@@ -50,6 +50,9 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.entitlement.set",
     "scheduler.artifact.manage",
     "scheduler.webhook.manage",
+    "scheduler.shared_runtime.read",
+    "scheduler.shared_runtime.manage",
+    "scheduler.shared_runtime.join",
     "scheduler.host_privilege.grant",
     "iam.tenant.read",
     "iam.tenant.manage",

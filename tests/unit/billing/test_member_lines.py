@@ -19,6 +19,8 @@ from bailiwick.billing.invoice_body import body_of, canonical_bytes, digest_of, 
 from bailiwick.billing.invoices import InvoiceHead, OnlyInFirst, OnlyInSecond, compare
 from bailiwick.billing.rates import RateBook, RateChange
 from bailiwick.billing.rating import rate
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.kernel import RegisterNode
 from bailiwick.metering.fold import JournalMeter
 from bailiwick.metering.owners import Account
 from bailiwick.metering.snapshot import FORMAT, read_meter, write_meter
@@ -30,6 +32,7 @@ from bailiwick.vocab.words import ResourceKind
 from tests.support.app_campus import AppCampus
 from tests.support.billed_campus import compute
 from tests.support.kernel_histories import HOUR, START_MS
+from tests.support.shared_house import SharedHouse
 from tests.unit.billing import bill_makers as mk
 from tests.unit.billing.test_findings import Told, claim
 
@@ -283,3 +286,21 @@ def test_a_lease_of_another_project_is_no_member_of_it() -> None:
     found.submit("lab", project="other", job_labels=labels, gpu_count=1, ttl_ms=HOUR)
     (row,) = watched(list(found.records))
     assert (row.field, row.told, row.sealed) == ("project", "lab/other", "lab/vision")
+
+
+def test_a_contributed_workers_lease_is_its_own_projects_and_nobody_elses() -> None:
+    house = SharedHouse()
+    house.create()
+    for project in ("audio", "text"):
+        house.attach(project)
+    house.contribute("audio", "audio-0")
+    house.do(RegisterNode("n1", NodeCapacity(8, 10**6)))
+    i = house.instance()
+    use = MemberUse(i.id, i.app, i.mode, i.scope, i.backend, MemberPart.WORKLOAD)
+    house.lease("audio", **use.labels())
+    assert watched(list(house.records)) == []
+    # The guard lets no other project name it; written into a journal by hand, it is found.
+    (last,) = [r for r in house.records if r.kind == "admission_approved"]
+    forged = replace(last, project="text")
+    (row,) = watched([*house.records[:-1], forged])
+    assert (row.field, row.told) == ("project", "lab/text")

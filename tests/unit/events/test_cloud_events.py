@@ -15,6 +15,7 @@ from bailiwick.events.cloud import EventFacts, make_event, spell_time, subject_o
 from bailiwick.events.types import EVENT_KINDS, is_wanted, type_of
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.kinds.apps import AppKinds
+from bailiwick.journal.kinds.shared import SharedKinds
 from bailiwick.vocab.apps import ArtifactLifecycle, ArtifactTrust, Channel
 from bailiwick.vocab.errors import InvalidValue
 
@@ -26,7 +27,8 @@ def told(kind: RecordKind = RecordKind.APP_PUBLISHED, **more: Any) -> EventFacts
 
 
 def test_every_kind_of_the_apps_slice_is_an_event() -> None:
-    kinds = {value.word for value in vars(AppKinds).values() if hasattr(value, "word")}
+    rows = [*vars(AppKinds).values(), *vars(SharedKinds).values()]
+    kinds = {value.word for value in rows if hasattr(value, "word")}
     assert kinds
     assert kinds == {kind.value for kind in EVENT_KINDS}
 

@@ -56,6 +56,7 @@ members = st.builds(
     reason=st.none() | names,
     deadline_ms=_maybe,
     forced=st.booleans(),
+    source=st.none() | names,
 )
 operations = st.builds(
     AppOperation,

@@ -106,6 +106,7 @@ from tests.unit.kernel import (
     instance_makers,
     isolation_makers,
     money_makers,
+    shared_makers,
     trust_makers,
 )
 
@@ -375,6 +376,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **isolation_makers.EVENTS,
     **app_makers.EVENTS,
     **instance_makers.EVENTS,
+    **shared_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -413,5 +415,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     **isolation_makers.COMMANDS,
     **app_makers.COMMANDS,
     **instance_makers.COMMANDS,
+    **shared_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

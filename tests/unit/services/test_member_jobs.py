@@ -94,3 +94,19 @@ def test_what_nobody_runs_is_refused_with_its_word() -> None:
     idle = replace(roles["worker"], command=())
     with pytest.raises(InvalidValue):
         draft(service(roles={**roles, "worker": idle}))
+
+
+def test_a_contributed_member_is_its_projects_job_and_a_controller_lands_where_it_was_chosen() -> (
+    None
+):
+    given = replace(MEMBER, source="q")
+    chosen = {"zone": "a"}
+    found = job_of(INSTANCE, given, manifest=service(), source=None, controller=chosen)
+    request = found.request.request
+    assert (found.tenant, found.project) == ("lab", "q")
+    assert (str(request.tenant), str(request.project)) == ("lab", "q")
+    assert request.job_labels["bailiwick.instance"] == "7"
+    assert "zone" not in request.labels
+    boss = replace(MEMBER, role="controller")
+    steering = job_of(INSTANCE, boss, manifest=service(), source=None, controller=chosen)
+    assert steering.request.request.labels["zone"] == "a"

@@ -26,12 +26,14 @@ from bailiwick.vocab.errors import (
     NotHonoured,
     NotLeader,
     OverlayBroadens,
+    SharedRuntimeRefused,
     Stale,
     Unavailable,
     UnsupportedSchema,
     VerificationFailed,
 )
 from bailiwick.vocab.readiness import EvidenceFault
+from bailiwick.vocab.shared import SharedRefusal
 
 SAMPLES: list[BailiwickError] = [
     InvalidValue("mem_bytes", -1, "an integer from 0 to 9"),
@@ -43,6 +45,7 @@ SAMPLES: list[BailiwickError] = [
     NotHonoured("gpu_share", "cluster", asked=500, step=1000),
     OverlayBroadens("regions", "west", source="fleet"),
     InstanceRefused(InstanceRefusal.INSTANCES_MAX, "hello", limit=3, held=3, source="lab"),
+    SharedRuntimeRefused(SharedRefusal.NODES_GIVE_ROOT, "main", nodes=2),
     EvidenceContradicted(EvidenceFault.NOT_THAT_EVENT, "hello 1.0.0", seq=7),
     VerificationFailed("sha256:ab", "no key of its source signed it"),
     Unavailable("the store", "disk full"),

@@ -33,13 +33,17 @@ from bailiwick.journal.kinds.isolation import IsolationKinds
 from bailiwick.journal.kinds.money import MoneyKinds
 from bailiwick.journal.kinds.people import PeopleKinds
 from bailiwick.journal.kinds.row import KindRow
+from bailiwick.journal.kinds.shared import SharedKinds
 from bailiwick.journal.kinds.trust import TrustKinds
 from bailiwick.journal.kinds.work import WorkKinds
 from bailiwick.journal.ocsf import Ocsf
 from bailiwick.journal.words import KindScope
 from bailiwick.vocab.errors import InvariantBroken
 
-_SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds)
+_SLICES = (
+    *(WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds),
+    SharedKinds,
+)
 
 
 def _gather(slices: Iterable[type[object]]) -> dict[str, KindRow]:
@@ -56,7 +60,15 @@ _ROWS = _gather(_SLICES)
 
 
 class RecordKind(
-    WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds, StrEnum
+    WorkKinds,
+    FleetKinds,
+    PeopleKinds,
+    MoneyKinds,
+    TrustKinds,
+    IsolationKinds,
+    AppKinds,
+    SharedKinds,
+    StrEnum,
 ):
     """What a record tells. One kind for each decision and each privileged action."""
 

@@ -174,6 +174,7 @@ class AppKinds:
                 "reason": NAME,
                 "deadline_ms": AMOUNT,
                 "forced": AMOUNT,
+                "source_project": NAME,
             },
         ),
     )

@@ -24,6 +24,7 @@ from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
 from bailiwick.kernel.apps.names import publisher_of
+from bailiwick.kernel.apps.shared.book import SharedBook
 from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis, PullFault
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.readiness import Readiness
@@ -143,6 +144,8 @@ class AppBook:
     """Those that have not run out; the oldest are forgotten when one is added."""
     checks: dict[tuple[str, str], AppCheck] = field(default_factory=dict)
     """The last of each app and version."""
+    shared: SharedBook = field(default_factory=SharedBook)
+    """What tenants run for several of their projects."""
     narrowing: int = 0
     """How many lines say something of regions or SKUs; it follows from the entitlements."""
 
@@ -249,11 +252,16 @@ class AppBook:
         return InstanceStatus(i.phase, told, tally(facts))
 
     def answering(self, scheduler_type: str, tenant: str, *, project: str) -> AppInstance | None:
-        """Who serves a project under a scheduler's word: the nearest, of those the oldest."""
+        """Who serves a project under a scheduler's word: the nearest, of those the oldest.
+
+        What several projects share serves those that are attached to it, and nobody else.
+        """
         for scope in Scope(tenant, project).around:
             for number in self.instances.answers.get((scheduler_type, scope), ()):
                 found = self.instances.held[number].instance
                 own = Scope(found.tenant, found.project)
+                if not self.shared.serves(number, project):
+                    continue  # attached to nothing unless somebody said so, twice
                 if not found.is_leaving and self.policy(found.app, own).is_enabled:
                     return found
         return None

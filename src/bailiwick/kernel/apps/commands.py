@@ -23,6 +23,7 @@ from bailiwick.journal.record import encode_json
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.shared.commands import SharedCommand
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
@@ -237,5 +238,11 @@ CatalogCommand: TypeAlias = (
     | IssueArtifactCredential
 )
 AppCommand: TypeAlias = (
-    CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook | ReportAppUsage | RecordAppCheck
+    CatalogCommand
+    | InstanceCommand
+    | SetWebhook
+    | DeleteWebhook
+    | ReportAppUsage
+    | RecordAppCheck
+    | SharedCommand
 )

@@ -21,6 +21,8 @@ from bailiwick.kernel.apps.checks.events import findings_body, findings_from
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
+from bailiwick.kernel.apps.shared.book import SharedBook
+from bailiwick.kernel.apps.shared.dump import dump_shared, load_shared, repair_shared
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -50,7 +52,7 @@ def dump(state: State) -> Plain:
         for name, held in book.versions.items()
         for each in held.values()
     ]
-    dumped = {
+    dumped: dict[str, Any] = {
         "apps": [
             [a.name, a.visibility.value, a.lifecycle.value, a.revision] for a in book.apps.values()
         ],
@@ -67,6 +69,8 @@ def dump(state: State) -> Plain:
         dumped["webhooks"] = [[*scope, *astuple(each)] for (scope, _), each in rows]
     if book.instances != InstanceBook():
         dumped["instances"] = dump_instances(book.instances)
+    if book.shared != SharedBook():
+        dumped["shared"] = dump_shared(book.shared)
     if book.credentials:
         dumped["credentials"] = [_credential_row(each) for each in book.credentials.values()]
     if book.checks:
@@ -125,6 +129,8 @@ def load(state: State, plain: Plain) -> None:
         book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
+    if "shared" in dumped:
+        load_shared(book.shared, dumped["shared"])
     _load_credentials(book, dumped.get("credentials", ()))
     stand_guard(state)
 
@@ -152,5 +158,7 @@ def repair(plain: Plain, clock: ClockRepair) -> None:
         row[8] = None if row[8] is None else clock.past(row[8])
     if "instances" in plain.get("apps", {}):
         repair_instances(plain["apps"]["instances"], clock)
+    if "shared" in plain.get("apps", {}):
+        repair_shared(plain["apps"]["shared"], clock)
     for row in plain.get("apps", {}).get("credentials", ()):
         row[7] = clock.end(row[7])

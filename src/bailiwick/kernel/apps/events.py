@@ -14,6 +14,7 @@ from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.book import PullCredential
 from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.instance_events import InstanceEvent
+from bailiwick.kernel.apps.shared.events import SharedEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
     named_digest,
@@ -266,4 +267,6 @@ CatalogEvent: TypeAlias = (
     | ArtifactChanged
     | ArtifactCredentialIssued
 )
-AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported | AppChecked
+AppEvent: TypeAlias = (
+    CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported | AppChecked | SharedEvent
+)

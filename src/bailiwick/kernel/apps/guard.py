@@ -8,9 +8,12 @@ Rules:
 - A node's region is its label ``region``. Its SKUs are its label ``sku`` and the generations and
   models of its GPUs. A value that is denied closes the node; where there is a list, one of the
   node's values must be on it. A node that does not say is on no list.
+- A member of what several projects share is on no node whose jobs may do what its executor may:
+  who has that node has all of what is shared.
 - What is open follows the lines that are in force. A lease where they would not let it begin is not
   renewed there.
-- It stands guard only while there are instances and lines about regions or SKUs. Then it costs
+- It stands guard only while there are instances, and lines about regions or SKUs or something that
+  is shared. Then it costs
   other requests one look at their labels.
 """
 
@@ -25,7 +28,7 @@ from bailiwick.apps.places import (
     NodeFacts,
     PlaceRule,
 )
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import NodeCapacity, gives_root
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import AppBook
 from bailiwick.kernel.guards import HeldLease
@@ -56,7 +59,7 @@ def facts_of(capacity: NodeCapacity) -> NodeFacts:
     named = {labels[SKU_LABEL]} if SKU_LABEL in labels else set[str]()
     built = {gpu.generation.value for gpu in gpus} | {gpu.model for gpu in gpus if gpu.model}
     regions = {labels[REGION_LABEL]} if REGION_LABEL in labels else set[str]()
-    return NodeFacts(frozenset(regions), frozenset(named | built))
+    return NodeFacts(frozenset(regions), frozenset(named | built), gives_root(labels))
 
 
 class AppPlaceGuard:
@@ -65,7 +68,7 @@ class AppPlaceGuard:
     def __init__(self, book: AppBook, ledger: CapacityLedger) -> None:
         self._book, self._ledger = book, ledger
         self._where: dict[int, tuple[_Asker, str]] = {}
-        self._rules: dict[tuple[str, Scope], PlaceRule] = {}
+        self._rules: dict[tuple[str, Scope, bool], PlaceRule] = {}
         self._open: dict[PlaceRule, NodeSet] = {}
         self._facts: dict[int, NodeFacts] = {}
         self._handles: dict[str, int] = {}
@@ -164,14 +167,16 @@ class AppPlaceGuard:
         """What the lines say to who asks; ``None`` if it names no instance of its own."""
         number = asker.instance
         held = self._book.instances.held.get(int(number)) if number.isdecimal() else None
-        if held is None or held.instance.owner != asker.owner:
+        if held is None or not held.is_held_by(asker.owner):
             return None
-        key = held.instance.app, Scope(*asker.owner)
+        is_shared = self._book.shared.behind(held.instance.id) is not None
+        key = held.instance.app, Scope(*asker.owner), is_shared
         found = self._rules.get(key)
         if found is None:
             if len(self._rules) >= RULES_MAX:
                 self._rules.clear()
-            found = self._rules[key] = PlaceRule.of(self._book.policy(*key))
+            policy = self._book.policy(*key[:2])
+            found = self._rules[key] = PlaceRule.of(policy, is_shared=is_shared)
         return found
 
     def _nodes(self, rule: PlaceRule) -> NodeSet:
@@ -195,7 +200,7 @@ def stand_guard(state: State) -> None:
     """Guard what there is to guard, and nothing else."""
     book, guards = state.apps, state.guards
     standing = [each for each in guards.policies if isinstance(each, AppPlaceGuard)]
-    is_needed = bool(book.narrowing and book.instances.held)
+    is_needed = bool((book.narrowing or book.shared.held) and book.instances.held)
     if is_needed and not standing:
         guards.add(_guard_of(state))
     for each in standing:

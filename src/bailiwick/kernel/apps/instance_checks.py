@@ -129,9 +129,13 @@ def check_counts(book: AppBook, of: InstanceOf, *, wanted: WantedState, manifest
         least, most = (0, 0) if spec is None else spec.count
         if spec is None or not least <= count <= most:
             raise out_of_range(of.name, role, count=count, least=least, most=most)
+    check_members(book, of, total=sum(wanted.counts.values()))
+
+
+def check_members(book: AppBook, of: InstanceOf, *, total: int) -> None:
+    """Refuse more members in all than the policy of who pays for them allows."""
     told = book.policy(of.app, of.owner).limit(PolicyLimit.MEMBERS_MAX)
     limit, source = (MEMBERS_MAX, NOBODY) if told is None else told
-    total = sum(wanted.counts.values())
     if total > limit:
         raise InstanceRefused(_WHY.MEMBERS_MAX, of.name, limit=limit, wanted=total, source=source)
 

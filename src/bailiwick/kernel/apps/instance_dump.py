@@ -72,6 +72,7 @@ def _member_row(m: AppMember) -> list[Any]:
     return [
         *(m.id, m.role, m.component_key, m.version, m.phase.value, m.lease_id, m.job_id),
         *(m.reason, m.deadline_ms, int(m.forced), m.changed_ms),
+        *([] if m.source is None else [m.source]),
     ]
 
 
@@ -149,6 +150,7 @@ def _member_from(row: list[Any], instance_id: int) -> AppMember:
         deadline_ms=row[8],
         forced=bool(row[9]),
         changed_ms=row[10],
+        source=row[11] if len(row) > 11 else None,
     )
 
 

@@ -245,6 +245,7 @@ class AppMemberChanged:
             reason=m.reason,
             deadline_ms=m.deadline_ms,
             forced=int(m.forced) or None,
+            source_project=m.source,
         )
 
     @classmethod
@@ -262,6 +263,7 @@ class AppMemberChanged:
             reason=body.get("reason"),
             deadline_ms=body.get("deadline_ms"),
             forced=bool(body.get("forced", 0)),
+            source=body.get("source_project"),
         )
         before = MemberPhase(body["before"]) if "before" in body else None
         return cls(owner, body["app"], member, before)

@@ -127,6 +127,8 @@ class AppMember:
     """Until when it may go on while it is drained."""
     forced: bool = False
     """Its job is to be stopped now."""
+    source: str | None = None
+    """The project that contributed it, whose its lease is; none: the instance's own."""
     changed_ms: int = 0
 
     @property
@@ -195,8 +197,22 @@ class HeldInstance:
         return found
 
     def live(self, role: str) -> int:
-        """How many members of a role are to be there."""
-        return sum(each.role == role and each.is_live for each in self.members.values())
+        """How many members of a role are to be there, but for those that others contributed."""
+        own = (each for each in self.members.values() if each.source is None)
+        return sum(each.role == role and each.is_live for each in own)
+
+    def contributed(self, role: str | None = None) -> int:
+        """How many contributed members (of a role) are to be there."""
+        given = (each for each in self.members.values() if each.source is not None)
+        return sum(each.is_live and role in (None, each.role) for each in given)
+
+    def is_held_by(self, owner: Owner) -> bool:
+        """Whether members of it are this owner's: its own project's, or a contributor's."""
+        if owner == self.instance.owner:
+            return True
+        if owner.tenant != self.instance.tenant or owner.project is None:
+            return False
+        return any(each.source == owner.project for each in self.members.values())
 
     def running(self) -> Iterator[AppOperation]:
         """The operations that have not ended."""
@@ -210,7 +226,13 @@ class HeldInstance:
             i.wanted.counts,
             i.wanted.version,
             tuple(
-                MemberFact(each.component_key, each.role, each.phase, each.version)
+                MemberFact(
+                    each.component_key,
+                    each.role,
+                    each.phase,
+                    each.version,
+                    each.source is not None,
+                )
                 for each in self.members.values()
             ),
             i.phase,
@@ -264,6 +286,11 @@ class InstanceBook:
 
 def _all(projects: Mapping[str, Mapping[int, None]]) -> list[int]:
     return sorted(each for ids in projects.values() for each in ids)
+
+
+def payer_of(instance: AppInstance, member: AppMember) -> Owner:
+    """Whose a member's lease is, and who pays for it."""
+    return Owner(instance.tenant, member.source or instance.project)
 
 
 def serves(instance: AppInstance) -> Scope:

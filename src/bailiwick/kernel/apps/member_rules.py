@@ -10,7 +10,8 @@ Rules:
 - A member starts only if the version may be run there now. A paused instance starts none.
 - A member that runs is drained, by its time limit or at once, and removed when its job has ended.
   One that failed is removed as it is. Of an instance that goes every member may.
-- A lease is one member's, and of the instance's own project.
+- A lease is one member's, and of the project that pays for it: the instance's own, or the one that
+  contributed the member. Contributed members are beside what is wanted.
 - An operation goes forward only. Tasks end when their operator says so, all else by what happens.
 """
 
@@ -21,11 +22,14 @@ from dataclasses import replace
 from typing import assert_never
 
 from bailiwick.apps.life import check_move
+from bailiwick.apps.manifest import Manifest
+from bailiwick.iam import Scope
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps import instance_events as ev
 from bailiwick.kernel.apps.instance_checks import (
     InstanceOf,
     check_counts,
+    check_members,
     check_startable,
     out_of_range,
 )
@@ -44,6 +48,7 @@ from bailiwick.kernel.apps.instances import (
     AppMember,
     AppOperation,
     HeldInstance,
+    payer_of,
 )
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
@@ -83,13 +88,20 @@ def decide_member(state: State, command: cmd.MemberCommand, *, now_ms: int) -> I
             assert_never(command)
 
 
+def is_done(held: HeldInstance, command: cmd.ChangeMember) -> bool:
+    """Whether this very thing was begun before; something else under its key is a conflict."""
+    known = held.keys.get((command.component_key, command.key))
+    if known is None:
+        return False
+    kind = held.operations[known].kind
+    if kind is not _KINDS[command.action]:
+        raise Conflict("key", command.key, f"was used for {kind}")
+    return True
+
+
 def _change_member(state: State, command: cmd.ChangeMember, now_ms: int) -> Iterator[Event]:
     held = held_by(state, command)
-    known = held.keys.get((command.component_key, command.key))
-    if known is not None:
-        kind = held.operations[known].kind
-        if kind is not _KINDS[command.action]:
-            raise Conflict("key", command.key, f"was used for {kind}")
+    if is_done(held, command):
         return
     check_stays(held.instance)
     if command.member_id is not None:
@@ -108,12 +120,62 @@ def _change_member(state: State, command: cmd.ChangeMember, now_ms: int) -> Iter
 
 def _add(state: State, held: HeldInstance, command: cmd.ChangeMember) -> Iterator[Event]:
     role = command.role or ""
-    if command.component_key in held.components:
-        raise Conflict("member", command.component_key, "exists already", hint="replace it")
+    _check_free(held, command)
     counts = _counts_with(state, held, role=role, live=held.live(role) + 1)
     if counts is not None:
         yield want_counts(held, counts)
     yield from _start(state, held, command, role=role)
+
+
+def _check_free(held: HeldInstance, command: cmd.ChangeMember) -> None:
+    if command.component_key in held.components:
+        raise Conflict("member", command.component_key, "exists already", hint="replace it")
+
+
+def add_contributed(
+    state: State, held: HeldInstance, *, command: cmd.ChangeMember, source: str
+) -> Iterator[Event]:
+    """One more member, which another project gives and pays for."""
+    role = command.role or ""
+    _check_free(held, command)
+    _check_contributed(state, held, role, source=source)
+    yield from _start(state, held, command, role=role, source=source)
+    yield from settle(held)
+
+
+def _check_contributed(
+    state: State, held: HeldInstance, role: str, *, source: str, more: int = 1
+) -> None:
+    """Refuse a member that its project may not run, or one more than the app can have."""
+    i = held.instance
+    of = InstanceOf.of(i)._replace(owner=Scope(i.tenant, source))
+    spec = _check_start(state, held, of, role=role).roles[role]
+    live = held.live(role) + held.contributed(role) + more
+    if live > spec.count[1]:
+        least, most = spec.count
+        raise out_of_range(i.name, role, count=live, least=least, most=most)
+    check_members(state.apps, of, total=sum(i.wanted.counts.values()) + held.contributed() + more)
+
+
+def end_contributed(
+    state: State,
+    held: HeldInstance,
+    *,
+    command: cmd.ChangeMember,
+    member: AppMember,
+    until_ms: int,
+    now_ms: int,
+) -> Iterator[Event]:
+    """A contributed member is to go by a time, or sooner if that was said before."""
+    yield _begun(state, held, command, member_id=member.id)
+    if member.phase is _M.FAILED:
+        yield from _put(held, replace(member, phase=_M.REMOVED))
+    else:
+        until_ms = until_ms if member.deadline_ms is None else min(until_ms, member.deadline_ms)
+        forced = member.forced or until_ms <= now_ms
+        gone = replace(member, phase=_M.DRAINING, deadline_ms=until_ms, forced=forced)
+        yield from _put(held, gone)
+    yield from settle(held)
 
 
 def _replace(
@@ -122,8 +184,11 @@ def _replace(
     old = held.component(command.component_key)
     if not old.is_live and old.phase is not _M.FAILED:
         raise Conflict("member", old.component_key, f"is {old.phase}")
-    live = held.live(old.role) + (not old.is_live)
-    counts = _counts_with(state, held, role=old.role, live=live)
+    counts, more = None, int(not old.is_live)
+    if old.source is not None:
+        _check_contributed(state, held, old.role, source=old.source, more=more)
+    else:
+        counts = _counts_with(state, held, role=old.role, live=held.live(old.role) + more)
     if counts is not None:
         yield want_counts(held, counts)
     if old.is_live:
@@ -131,14 +196,12 @@ def _replace(
         yield from _put(held, replace(old, phase=_M.DRAINING, deadline_ms=until_ms))
     else:
         yield from _put(held, replace(old, phase=_M.REMOVED))
-    yield from _start(state, held, command, role=old.role)
+    yield from _start(state, held, command, role=old.role, source=old.source)
 
 
-def _counts_with(
-    state: State, held: HeldInstance, *, role: str, live: int
-) -> dict[str, int] | None:
-    """Whether one more may start; what is to be wanted if it would be one more than is."""
-    i, of = held.instance, InstanceOf.of(held.instance)
+def _check_start(state: State, held: HeldInstance, of: InstanceOf, *, role: str) -> Manifest:
+    """The manifest, if one more member of a role may be started now."""
+    i = held.instance
     if i.paused:
         raise Conflict("instance", i.name, "is paused")
     manifest = check_startable(state, of, version=i.version)
@@ -146,6 +209,15 @@ def _counts_with(
         raise NotFound("role", role)
     if len(held.members) >= MEMBERS_MAX:
         raise LimitReached(f"members of {i.name}", MEMBERS_MAX)
+    return manifest
+
+
+def _counts_with(
+    state: State, held: HeldInstance, *, role: str, live: int
+) -> dict[str, int] | None:
+    """Whether one more may start; what is to be wanted if it would be one more than is."""
+    i, of = held.instance, InstanceOf.of(held.instance)
+    manifest = _check_start(state, held, of, role=role)
     if live <= i.wanted.counts.get(role, 0):
         return None
     counts = {**i.wanted.counts, role: live}
@@ -155,7 +227,12 @@ def _counts_with(
 
 
 def _start(
-    state: State, held: HeldInstance, command: cmd.ChangeMember, *, role: str
+    state: State,
+    held: HeldInstance,
+    command: cmd.ChangeMember,
+    *,
+    role: str,
+    source: str | None = None,
 ) -> Iterator[Event]:
     member = AppMember(
         id=state.apps.instances.member_serial + 1,
@@ -163,6 +240,7 @@ def _start(
         role=role,
         component_key=command.component_key,
         version=held.instance.version,
+        source=source,
     )
     yield _begun(state, held, command, member_id=member.id)
     yield from _put(held, member)
@@ -178,7 +256,7 @@ def _stop(
         raise Conflict("member", member.component_key, f"is {member.phase}")
     wanted, live = i.wanted.counts.get(member.role, 0), held.live(member.role)
     counts = None
-    if member.is_live and live - 1 < wanted:
+    if member.source is None and member.is_live and live - 1 < wanted:
         counts = {**i.wanted.counts, member.role: live - 1}
         _check_least(state, i, member.role, count=live - 1)
     if counts is not None:
@@ -257,7 +335,7 @@ def _check_lease(state: State, held: HeldInstance, command: cmd.MoveMember) -> N
     if lease_id is None or held.member(command.member_id).lease_id == lease_id:
         return
     state.handle(lease_id)
-    if state.owner_of(lease_id) != held.instance.owner:
+    if state.owner_of(lease_id) != payer_of(held.instance, held.member(command.member_id)):
         raise NotFound("lease", lease_id, hint="it never existed or has ended")
     if lease_id in state.apps.instances.by_lease:
         raise Conflict("lease", lease_id, "is another member's")

@@ -44,11 +44,16 @@ from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
-from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
+from bailiwick.kernel.apps.instance_commands import DeleteInstance, LifeCommand, MemberCommand
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.instance_rules import decide_instance
 from bailiwick.kernel.apps.member_rules import decide_member
 from bailiwick.kernel.apps.names import app_name, check_app
+from bailiwick.kernel.apps.shared import apply as shared_apply
+from bailiwick.kernel.apps.shared import rules as shared_rules
+from bailiwick.kernel.apps.shared.commands import SharedCommand
+from bailiwick.kernel.apps.shared.events import SharedEvent
+from bailiwick.kernel.apps.shared.following import follow
 from bailiwick.kernel.apps.units import rules as unit_rules
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.units.events import AppUsageReported
@@ -82,9 +87,13 @@ AS_IT_IS = "is like that already"
 def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event]:
     """The events that follow from such a command."""
     if isinstance(command, LifeCommand):
-        return decide_instance(state, command, now_ms=now_ms)
+        if isinstance(command, DeleteInstance):
+            shared_rules.check_not_shared(state, command)
+        return follow(state, decide_instance(state, command, now_ms=now_ms))
     if isinstance(command, MemberCommand):
-        return decide_member(state, command, now_ms=now_ms)
+        return follow(state, decide_member(state, command, now_ms=now_ms))
+    if isinstance(command, SharedCommand):
+        return shared_rules.decide(state, command, now_ms=now_ms)
     if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
     if isinstance(command, RecordAppCheck):
@@ -361,6 +370,7 @@ APPLY: Mapping[type, Apply] = {
     AppWebhookSet: webhook_rules.apply,
     AppChecked: check_rules.apply,
     AppUsageReported: unit_rules.apply,
+    **dict.fromkeys(get_args(SharedEvent), shared_apply.apply),
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""

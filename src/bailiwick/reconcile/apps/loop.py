@@ -11,7 +11,8 @@ Rules:
 - A component that fails again and again is tried again after a pause that grows.
 - A job whose member is gone is ended, whatever cut its member off from it: now and then all are
   looked at. Rows are read before the state: a member that a row names was there before the row.
-- One instance that cannot be helped now does not keep the others waiting.
+- One instance that cannot be helped now does not keep the others waiting; nor does a member that
+  another project contributed keep the rest of its instance waiting.
 - What is done for somebody's request is sealed under its correlation id (:mod:`.courses`).
 """
 
@@ -19,29 +20,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final, assert_never
 
 from bailiwick.apps.status import InstanceFacts, MemberPlan, plan_members
 from bailiwick.kernel import Command, Envelope, Renew
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, HeldInstance
-from bailiwick.kernel.state import State
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps import steps as st
 from bailiwick.reconcile.apps.courses import InstanceCourses
+from bailiwick.reconcile.apps.sight import SeenInstance, is_same, look
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.duties import breath_s
 from bailiwick.reconcile.job_steps import Rest
-from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.member_jobs import TERM_MS, correlation_of, key_of
 from bailiwick.services.jobs import Jobs
 from bailiwick.store.members.app_jobs import AppJob, AppJobs
 from bailiwick.vocab.apps import MemberAction, MemberPhase
-from bailiwick.vocab.errors import BailiwickError, Conflict, Damaged, InvariantBroken, NotFound
-from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.errors import (
+    BailiwickError,
+    Conflict,
+    Damaged,
+    InstanceRefused,
+    InvariantBroken,
+    LimitReached,
+    NotFound,
+)
 
 ACTOR: Final = "apps"
 """Who the kernel is told does this."""
@@ -49,29 +55,6 @@ ACTOR: Final = "apps"
 POLL_S, IDLE_S, SWEEP_S = 0.2, 1.0, 10.0
 _RENEW_AGAIN_MS: Final = 10_000
 _SHRINKS: Final = (MemberAction.REMOVE, MemberAction.DRAIN)
-
-
-@dataclass(frozen=True, slots=True)
-class SeenInstance:
-    """An instance with its members, and until when their leases last."""
-
-    instance: AppInstance
-    members: tuple[AppMember, ...]
-    leases: dict[int, int]
-    """Of those that are active: when they run out."""
-    serial: int
-    """How many members there have been so far: names what is done next."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether all that it has is ready and held."""
-        return all(self.is_held(each) for each in self.members)
-
-    def is_held(self, member: AppMember) -> bool:
-        """Whether nothing but time is to be looked at for a member."""
-        if self.instance.is_leaving:
-            return False
-        return member.phase is MemberPhase.READY and member.lease_id in self.leases
 
 
 class AppLoop:
@@ -180,7 +163,7 @@ class AppLoop:
         now_ms = self._clock.now_ms()
         self._renew(seen, now_ms)
         known = self._still.get(seen.instance.id)
-        if known is not None and seen.is_alive and _is_same(known, seen):
+        if known is not None and seen.is_alive and is_same(known, seen):
             return False
         terms = _terms(seen.instance, now_ms)
         has_moved = False
@@ -188,7 +171,7 @@ class AppLoop:
             if not seen.is_held(member):
                 job = None if member.job_id is None else jobs.get(member.job_id)
                 step = st.plan_member(member, job, terms=terms)
-                has_moved |= self._do(seen.instance, member, step)
+                has_moved |= self._try(seen.instance, member, step)
         if has_moved:
             return True  # what is planned next is planned from what is so then
         if seen.instance.is_leaving:
@@ -198,6 +181,16 @@ class AppLoop:
             self._still[seen.instance.id] = seen.instance, seen.members
             self._forgive(seen, now_ms)
         return has_moved or not seen.is_alive
+
+    def _try(self, instance: AppInstance, member: AppMember, step: st.MemberStep) -> bool:
+        """Carry out a step; what fails of another project's member is that project's trouble."""
+        try:
+            return self._do(instance, member, step)
+        except BailiwickError as error:
+            if member.source is None or isinstance(error, InvariantBroken | Damaged):
+                raise
+            self._complain(instance.id, f"{member.component_key} of {member.source}: {error}")
+            return False
 
     def _do(self, instance: AppInstance, member: AppMember, step: st.MemberStep) -> bool:
         """Carry out a step; whether there was one."""
@@ -277,6 +270,19 @@ class AppLoop:
             acted |= self._member(instance, MemberAction.REMOVE, component, serial=serial)
         for component in plan.drain:
             acted |= self._member(instance, MemberAction.DRAIN, component, serial=serial)
+        return acted or self._renew_contributed(seen, plan, now_ms)
+
+    def _renew_contributed(self, seen: SeenInstance, plan: MemberPlan, now_ms: int) -> bool:
+        """Replace members that others contributed, after all else; whether any could be."""
+        instance, acted = seen.instance, False
+        newest = {each.component_key: each for each in seen.members if each.source is not None}
+        for component in plan.renew:
+            if self._is_early(instance, newest[component], now_ms):
+                continue
+            try:
+                acted |= self._member(instance, MemberAction.REPLACE, component, serial=seen.serial)
+            except (InstanceRefused, Conflict, LimitReached) as error:
+                self._complain(instance.id, f"{component}: {error}")
         return acted
 
     def _forgive(self, seen: SeenInstance, now_ms: int) -> None:
@@ -331,28 +337,6 @@ class AppLoop:
         self._runner.execute(Envelope(command, ACTOR, correlation_id))
 
 
-def look(view: View) -> list[SeenInstance]:
-    """All instances, each with what is known of its members' leases."""
-    state = view.state
-    book = state.apps.instances
-    found = list[SeenInstance]()
-    for held in book.held.values():
-        members = tuple(held.members.values())
-        named = (each.lease_id for each in members if each.lease_id is not None)
-        leases = dict(_active(state, named))
-        found.append(SeenInstance(held.instance, members, leases, book.member_serial))
-    return found
-
-
-def _active(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Those of the leases that are active, and when each runs out."""
-    for lease_id in lease_ids:
-        if lease_id in state.leases:
-            told = state.ledger.told(state.handle(lease_id))
-            if told.state is RevokeState.ACTIVE:
-                yield lease_id, told.expires_ms
-
-
 def _terms(instance: AppInstance, now_ms: int) -> st.MemberTerms:
     is_seen = instance.observed_generation in (0, instance.generation)
     is_late = instance.deadline_ms is not None and now_ms > instance.deadline_ms
@@ -367,11 +351,3 @@ def _terms(instance: AppInstance, now_ms: int) -> st.MemberTerms:
 def _facts(seen: SeenInstance) -> InstanceFacts:
     held = HeldInstance(seen.instance, {each.id: each for each in seen.members})
     return held.facts
-
-
-def _is_same(known: tuple[AppInstance, tuple[AppMember, ...]], seen: SeenInstance) -> bool:
-    """Whether nothing was changed of it since; then nothing was to do then, nor is now."""
-    instance, members = known
-    if instance is not seen.instance or len(members) != len(seen.members):
-        return False
-    return all(one is other for one, other in zip(members, seen.members, strict=True))

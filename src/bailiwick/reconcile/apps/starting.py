@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import Manifest
 from bailiwick.iam import Scope
-from bailiwick.kernel.apps.instances import AppInstance, AppMember
+from bailiwick.kernel.apps.instances import AppInstance, AppMember, payer_of
+from bailiwick.kernel.owner import Owner
 from bailiwick.ports import JobRow
 from bailiwick.reconcile.apps.courses import InstanceCourses
 from bailiwick.reconcile.apps.steps import Move
@@ -26,6 +28,8 @@ class _Grounds(NamedTuple):
     manifest: Manifest
     source: ArtifactSource | None
     mem_bytes_per_core: int
+    controller: Mapping[str, str]
+    """Where its tenant chose that what steers it runs."""
     host_allowed: bool
     """Whether it asks for no host, or its version is granted it."""
 
@@ -51,28 +55,28 @@ class MemberStarter:
                 manifest=grounds.manifest,
                 source=grounds.source,
                 mem_bytes_per_core=grounds.mem_bytes_per_core,
+                controller=grounds.controller,
             )
             word = self._courses.of(instance, member.id)
             made = self._jobs.submit(draft, principal=who, correlation_id=word, key=key)
             return Move(MemberPhase.JOINING, job_id=made.job.job_id)
         except BailiwickError as error:
-            job = self._find(instance, who.name, key=key)
+            job = self._find(payer_of(instance, member), who.name, key=key)
             if job is not None:
                 return Move(MemberPhase.JOINING, job_id=job.job_id)  # its row tells the rest
             if error.retryable or isinstance(error, LimitReached):
                 raise
             return Move(MemberPhase.FAILED, reason=error.code.value)
 
-    def _find(self, instance: AppInstance, submitter: str, *, key: str) -> JobRow | None:
+    def _find(self, payer: Owner, submitter: str, *, key: str) -> JobRow | None:
         """The job that was submitted for a member; one that another put there is none."""
         rows = self._jobs.book.under_keys(submitter, [key])
-        own = instance.tenant, instance.project
-        return next((row for row in rows if (row.tenant, row.project) == own), None)
+        return next((row for row in rows if (row.tenant, row.project) == payer), None)
 
 
 def _grounds(view: View, instance: AppInstance, member: AppMember) -> _Grounds | None:
     """What is needed to start a member; nothing where its app may not be used any more."""
-    book, scope = view.state.apps, Scope(instance.tenant, instance.project)
+    book, scope = view.state.apps, Scope(*payer_of(instance, member))
     if not book.policy(instance.app, scope).is_enabled:
         return None
     version = book.version(instance.app, member.version)
@@ -83,4 +87,6 @@ def _grounds(view: View, instance: AppInstance, member: AppMember) -> _Grounds |
     source = book.source(manifest.artifacts[role.artifact].source, scope)
     per_core = view.state.settings.job_mem_bytes_per_core
     host_allowed = role.privileges is not Privilege.HOST or version.host_granted
-    return _Grounds(manifest, source, per_core, host_allowed)
+    shared = book.shared.behind(instance.id)
+    controller = {} if shared is None else shared.runtime.controller
+    return _Grounds(manifest, source, per_core, controller, host_allowed)

@@ -79,7 +79,8 @@ class Door:
             await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
         found = await self.identify(token)
         if isinstance(found, Principal):
-            if found.single_use is single_use and not is_reserved(found.name):
+            is_server = is_reserved(found.name) and found.runtime_id is None
+            if found.single_use is single_use and not is_server:
                 return found
             found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
         elif found.word is RefusalWord.UNKNOWN_TOKEN and found.claimed and not self._leads:

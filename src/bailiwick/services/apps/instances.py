@@ -94,6 +94,18 @@ async def require_home(caller: Caller, scope: Scope, *, changes: bool) -> None:
         raise caller.refuse(message, reason="foreign_project")
 
 
+async def require_instance(caller: Caller, place: InstancePlace, *, changes: bool) -> None:
+    """The same, for one instance: the operator of a shared runtime has the one behind it."""
+    if caller.principal.runtime_id is not None:
+        number = place.instance_id
+
+        def find(view: View) -> int | None:
+            return view.state.apps.shared.by_instance.get(number)
+
+        caller.for_runtime(await caller.locate(find))
+    await require_home(caller, place.scope, changes=changes)
+
+
 async def page_instances(
     caller: Caller, scope: Scope, *, which: InstanceFilter, after: int, limit: int
 ) -> Rows[InstanceRow]:
@@ -117,7 +129,7 @@ async def page_instances(
 
 async def read_instance(caller: Caller, place: InstancePlace) -> InstanceRow:
     """One instance."""
-    await require_home(caller, place.scope, changes=False)
+    await require_instance(caller, place, changes=False)
     now_ms = caller.clock.now_ms()
 
     def read(view: View) -> InstanceRow:
@@ -146,7 +158,7 @@ async def create(caller: Caller, scope: Scope, *, wish: Deferred[RequestInstance
 
 async def act(caller: Caller, place: InstancePlace, *, command: Deferred[Command]) -> Done:
     """Change what is wanted of an instance, report on it, or delete it."""
-    await require_home(caller, place.scope, changes=True)
+    await require_instance(caller, place, changes=True)
     wanted = command()
     await require_hosts(caller, wanted)
     return await caller.change(wanted)

@@ -19,12 +19,16 @@ Rules:
 - It lands where jobs are run by the machine itself. Its request says whose member it is and what it
   does there, so that the lines about regions and SKUs hold for it, and its time is billed as that.
 - What is an image is its root, by digest; a blob it fetches itself.
+- A member that another project contributed is that project's job, on its lease and at its cost.
+- What steers a shared runtime lands where its tenant chose.
 - A member whose role has the host lands where the operator of a machine gives it. Whether a job is
   such a member is looked up when it is started, by its instance: nothing that a job says gives it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from bailiwick.apps.artifacts import ArtifactSource
@@ -35,7 +39,8 @@ from bailiwick.fleet.node import HOST_MEMBERS_LABEL, YES
 from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.kernel import Submit
 from bailiwick.kernel.apps.book import CatalogVersion
-from bailiwick.kernel.apps.instances import AppInstance, AppMember
+from bailiwick.kernel.apps.instances import AppInstance, AppMember, payer_of
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.spelling import cores_of
 from bailiwick.ports import JobRow
 from bailiwick.runtime.replica import View
@@ -49,6 +54,8 @@ from bailiwick.vocab.values import ProjectId, TenantId
 
 TERM_MS: Final = 600_000
 """For how long a member's lease is asked for, and renewed to."""
+
+_ANYWHERE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def principal_of(instance_id: int) -> Principal:
@@ -73,16 +80,19 @@ def job_of(
     manifest: Manifest,
     source: ArtifactSource | None,
     mem_bytes_per_core: int = 0,
+    controller: Mapping[str, str] = _ANYWHERE,
 ) -> JobDraft:
     """The job of a member; refused if nobody could run it."""
     role = manifest.roles[member.role]
     artifact = manifest.artifacts[role.artifact]
+    payer = payer_of(instance, member)
+    chosen = controller if role.control_plane else _ANYWHERE
     draft = JobDraft(
-        tenant=instance.tenant,
-        project=instance.project,
+        tenant=str(payer.tenant),
+        project=str(payer.project),
         name=f"{instance.name}.{member.component_key}"[:63].rstrip(".-_"),
         tag=None,
-        request=Submit(_request(instance, role)),
+        request=Submit(_request(instance, role, payer=payer, chosen=chosen)),
         command=role.command,
         env=_told(instance, member, artifact),
         cwd=None,
@@ -120,11 +130,11 @@ def host_version(view: View, job: JobRow) -> CatalogVersion | None:
         return None
     book = view.state.apps
     held = book.instances.held.get(int(number))
-    if held is None or held.instance.owner != (job.tenant, job.project):
+    if held is None:
         return None
     members = (each for each in held.members.values() if key_of(each.id) == job.key)
     member = next(members, None)
-    if member is None:
+    if member is None or payer_of(held.instance, member) != (job.tenant, job.project):
         return None
     version = book.version(held.instance.app, member.version)
     role = version.manifest.roles.get(member.role)
@@ -139,11 +149,13 @@ def use_of(instance: AppInstance, role: RoleSpec) -> MemberUse:
     )
 
 
-def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
+def _request(
+    instance: AppInstance, role: RoleSpec, *, payer: Owner, chosen: Mapping[str, str]
+) -> PlacementRequest:
     shape, on_host = role.shape, role.privileges is Privilege.HOST
     return PlacementRequest(
-        tenant=TenantId(instance.tenant),
-        project=ProjectId(instance.project),
+        tenant=TenantId(str(payer.tenant)),
+        project=ProjectId(str(payer.project)),
         cpu_cores=cores_of(shape.cpu_milli),
         mem_bytes=shape.mem_bytes,
         block_bytes=shape.block_bytes,
@@ -153,7 +165,7 @@ def _request(instance: AppInstance, role: RoleSpec) -> PlacementRequest:
         generation=shape.generation,
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
-        labels=labels_for(None, {HOST_MEMBERS_LABEL: YES} if on_host else {}),
+        labels=labels_for(None, {**chosen, **({HOST_MEMBERS_LABEL: YES} if on_host else {})}),
         job_labels=use_of(instance, role).labels(),
         ttl_ms=TERM_MS,
     )

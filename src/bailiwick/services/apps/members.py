@@ -18,7 +18,12 @@ from bailiwick.kernel.apps.instance_commands import ChangeMember
 from bailiwick.kernel.apps.instances import AppMember
 from bailiwick.runtime.replica import View
 from bailiwick.services.apps.hosts import require_hosts
-from bailiwick.services.apps.instances import Created, InstancePlace, require_home
+from bailiwick.services.apps.instances import (
+    Created,
+    InstancePlace,
+    require_home,
+    require_instance,
+)
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, cut
 from bailiwick.vocab.apps import MemberAction, MemberPhase
@@ -63,7 +68,7 @@ async def page_members(
     caller: Caller, place: InstancePlace, *, which: MemberFilter, after: int, limit: int
 ) -> Rows[AppMember]:
     """The members of an instance that a filter names, in the order in which they were made."""
-    await require_home(caller, place.scope, changes=False)
+    await require_instance(caller, place, changes=False)
 
     def read(view: View) -> Rows[AppMember]:
         found = (e for e in place.find(view).members.values() if e.id > after and which.takes(e))
@@ -109,7 +114,7 @@ def _place_in(cursor: str | None) -> tuple[int, int]:
 
 async def change_member(caller: Caller, place: InstancePlace, *, wish: MemberWish) -> Created:
     """Add, drain, remove or replace a member; the operation that this is."""
-    await require_home(caller, place.scope, changes=True)
+    await require_instance(caller, place, changes=True)
     if (wish.component_key is None) == (wish.member_id is None):
         expected = "component_key or member_id: one of the two"
         raise InvalidValue("member_id", wish.member_id, expected)

@@ -19,7 +19,7 @@ from bailiwick.kernel.apps.instance_commands import (
 )
 from bailiwick.kernel.apps.instances import AppOperation
 from bailiwick.runtime.replica import View
-from bailiwick.services.apps.instances import Created, InstancePlace, require_home
+from bailiwick.services.apps.instances import Created, InstancePlace, require_instance
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, cut
 from bailiwick.vocab.apps import OperationPhase
@@ -41,7 +41,7 @@ async def page_operations(
     limit: int,
 ) -> Rows[AppOperation]:
     """The operations of an instance, newest first."""
-    await require_home(caller, place.scope, changes=False)
+    await require_instance(caller, place, changes=False)
 
     def read(view: View) -> Rows[AppOperation]:
         found = (
@@ -57,7 +57,7 @@ async def page_operations(
 
 async def read_operation(caller: Caller, place: OperationPlace) -> AppOperation:
     """One operation."""
-    await require_home(caller, place.instance.scope, changes=False)
+    await require_instance(caller, place.instance, changes=False)
 
     def read(view: View) -> AppOperation:
         return place.instance.find(view).operation(place.operation_id)
@@ -67,7 +67,7 @@ async def read_operation(caller: Caller, place: OperationPlace) -> AppOperation:
 
 async def begin(caller: Caller, place: InstancePlace, *, title: str) -> Created:
     """Begin a task of the operator's; under the same key, the one that was begun."""
-    await require_home(caller, place.scope, changes=True)
+    await require_instance(caller, place, changes=True)
     key = caller.key or caller.correlation_id
     command = BeginOperation(
         tenant=place.tenant,
@@ -90,7 +90,7 @@ async def advance(
     caller: Caller, place: OperationPlace, *, progress: int | None, log: tuple[str, ...]
 ) -> Done:
     """Tell how far an operation is."""
-    await require_home(caller, place.instance.scope, changes=True)
+    await require_instance(caller, place.instance, changes=True)
     command = AdvanceOperation(
         tenant=place.instance.tenant,
         project=place.instance.project,
@@ -104,7 +104,7 @@ async def advance(
 
 async def finish(caller: Caller, place: OperationPlace, *, succeeded: bool, result: str) -> Done:
     """Tell what came of a task."""
-    await require_home(caller, place.instance.scope, changes=True)
+    await require_instance(caller, place.instance, changes=True)
     command = FinishOperation(
         tenant=place.instance.tenant,
         project=place.instance.project,

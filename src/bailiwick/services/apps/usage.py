@@ -2,7 +2,8 @@
 
 Rules:
 
-- A source is a service account of the instance's own project, under its own name. People have none:
+- A source is a service account of the instance's own project, or the operator of the shared runtime
+  that it is behind, under its own name. People have none:
   what they could write by hand nobody could check against anything.
 - Whoever may read the instance may read what was told, and up to when.
 """
@@ -16,8 +17,10 @@ from bailiwick.kernel import Done
 from bailiwick.kernel.apps.units.book import SourceTail, UsageClaim, UsageSeries
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.runtime.replica import View
-from bailiwick.services.apps.instances import InstancePlace, require_home
+from bailiwick.services.apps.instances import InstancePlace, require_instance
 from bailiwick.services.caller import Caller
+
+_SOURCES = (PrincipalKind.SERVICE_ACCOUNT, PrincipalKind.RUNTIME_OPERATOR)
 
 
 class InstanceTold(NamedTuple):
@@ -33,8 +36,8 @@ class InstanceTold(NamedTuple):
 
 async def report(caller: Caller, place: InstancePlace, *, sequence: int, claim: UsageClaim) -> Done:
     """Take a report; the same again does nothing."""
-    await require_home(caller, place.scope, changes=True)
-    if caller.principal.kind is not PrincipalKind.SERVICE_ACCOUNT:
+    await require_instance(caller, place, changes=True)
+    if caller.principal.kind not in _SOURCES:
         message = "usage is told by a service account of the instance's project"
         raise caller.refuse(message, reason="needs_service_account")
     command = ReportAppUsage(
@@ -54,7 +57,7 @@ async def report(caller: Caller, place: InstancePlace, *, sequence: int, claim: 
 
 async def read(caller: Caller, place: InstancePlace) -> InstanceTold:
     """What was told so far."""
-    await require_home(caller, place.scope, changes=False)
+    await require_instance(caller, place, changes=False)
     name = caller.principal.name
 
     def look(view: View) -> InstanceTold:

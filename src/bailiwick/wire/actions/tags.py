@@ -71,6 +71,11 @@ TAGS: Final = (
         ("instance", "instance_member", "instance_operation", "instance_usage"),
     ),
     Tag(
+        "shared_runtime",
+        "Apps that a tenant shares between projects: attachments, workers, who may submit where.",
+        ("shared_runtime", "shared_attachment", "shared_worker", "submit_policy"),
+    ),
+    Tag(
         "artifact",
         "What apps are made of: where it comes from, and whether it is trusted.",
         ("artifact", "artifact_source"),

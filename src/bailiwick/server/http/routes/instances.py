@@ -358,6 +358,7 @@ def _member(found: AppMember) -> wire.InstanceMember:
         job_id=found.job_id,
         reason=found.reason,
         deadline_ms=found.deadline_ms,
+        source_project=found.source,
         changed_ms=found.changed_ms,
     )
 

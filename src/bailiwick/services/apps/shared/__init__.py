@@ -1,0 +1,1 @@
+"""Use cases of shared runtimes: the tenant's, a project's, and what each may read."""

@@ -1,0 +1,78 @@
+"""Shared runtimes: what a tenant shares, projects' part in it, and who may use whose queues."""
+
+from __future__ import annotations
+
+from bailiwick.vocab.permissions import Permission
+from bailiwick.wire.actions.action import NOTHING, TENANT, Action, Where
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.shared import (
+    CredentialUse,
+    NewOperatorToken,
+    NewSharedRuntime,
+    NewSubmitPolicy,
+    OperatorToken,
+    SharedPlan,
+    SharedRuntimeDone,
+    SharedRuntimeRow,
+    SharedRuntimeView,
+    SharedRuntimeWish,
+    SubmitQuestion,
+    SubmitVerdict,
+    WorkerChange,
+)
+
+_P, _W = Permission, Where
+_ALL = TENANT + "/runtimes"
+_ONE = _ALL + "/{runtime}"
+_PART = _ONE + "/projects/{project}"
+
+# fmt: off
+SHARED_RUNTIME_LIST = Action(
+    "shared_runtime.list", "List a tenant's shared runtimes", "GET", _ALL,
+    _P.RUNTIME_READ, _W.TENANT_ROWS, NOTHING, Page[SharedRuntimeRow])
+SHARED_RUNTIME_PLAN = Action(
+    "shared_runtime.plan", "Show who would pay for what of a shared runtime", "POST",
+    TENANT + "/runtime-plans", _P.RUNTIME_MANAGE, _W.TENANT, SharedRuntimeWish, SharedPlan,
+    is_question=True)
+SHARED_RUNTIME_CREATE = Action(
+    "shared_runtime.create", "Create a shared runtime", "POST", _ALL,
+    _P.RUNTIME_MANAGE, _W.TENANT, NewSharedRuntime, SharedRuntimeDone)
+SHARED_RUNTIME_READ = Action(
+    "shared_runtime.read", "Read a shared runtime", "GET", _ONE,
+    _P.RUNTIME_READ, _W.TENANT_ROWS, NOTHING, SharedRuntimeView)
+SHARED_RUNTIME_DELETE = Action(
+    "shared_runtime.delete", "Delete a shared runtime", "DELETE", _ONE,
+    _P.RUNTIME_MANAGE, _W.TENANT, NOTHING, Done)
+SHARED_RUNTIME_OPERATOR_TOKEN = Action(
+    "shared_runtime.operator_token", "Issue a token for a runtime's operator", "POST",
+    _ONE + "/operator-token", _P.RUNTIME_MANAGE, _W.TENANT, NewOperatorToken, OperatorToken,
+    once=True)
+SHARED_RUNTIME_NOTE_USE = Action(
+    "shared_runtime.note_use", "Note that a runtime's credential was used", "POST",
+    _ONE + "/credential-uses", _P.INSTANCE_UPDATE, _W.TENANT, CredentialUse, Done)
+SHARED_ATTACHMENT_ALLOW = Action(
+    "shared_attachment.allow", "Allow a project to be attached", "PUT",
+    _ONE + "/attachments/{project}", _P.RUNTIME_MANAGE, _W.TENANT, NOTHING, Done)
+SHARED_ATTACHMENT_END = Action(
+    "shared_attachment.end", "Detach a project", "DELETE", _ONE + "/attachments/{project}",
+    _P.RUNTIME_MANAGE, _W.TENANT, NOTHING, Done)
+SHARED_ATTACHMENT_ACCEPT = Action(
+    "shared_attachment.accept", "Accept to be attached", "PUT", _PART + "/attachment",
+    _P.RUNTIME_JOIN, _W.PROJECT, NOTHING, Done)
+SHARED_ATTACHMENT_LEAVE = Action(
+    "shared_attachment.leave", "Leave a shared runtime", "DELETE", _PART + "/attachment",
+    _P.RUNTIME_JOIN, _W.PROJECT, NOTHING, Done)
+SHARED_WORKER_CHANGE = Action(
+    "shared_worker.change", "Contribute, drain or withdraw a worker", "POST", _PART + "/workers",
+    _P.RUNTIME_JOIN, _W.PROJECT, WorkerChange, Done)
+SUBMIT_POLICY_SET = Action(
+    "submit_policy.set", "Let others use a queue", "PUT", _PART + "/policies/{policy}",
+    _P.RUNTIME_JOIN, _W.PROJECT, NewSubmitPolicy, Done)
+SUBMIT_POLICY_END = Action(
+    "submit_policy.end", "Let others use a queue no more", "DELETE", _PART + "/policies/{policy}",
+    _P.RUNTIME_JOIN, _W.PROJECT, NOTHING, Done)
+SUBMIT_POLICY_ASK = Action(
+    "submit_policy.ask", "Ask where one may submit", "POST", _PART + "/may-submit",
+    _P.QUEUE_SUBMIT, _W.PROJECT, SubmitQuestion, SubmitVerdict, is_question=True)
+# fmt: on

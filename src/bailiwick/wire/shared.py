@@ -1,0 +1,214 @@
+"""Shared runtimes on the wire: an app that a tenant runs for several of its projects."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from bailiwick.vocab.apps import InstancePhase, MemberPart
+from bailiwick.vocab.shared import (
+    AttachmentPhase,
+    ContributionPhase,
+    SubmitDenial,
+    WorkerAction,
+)
+from bailiwick.wire.answers import Done
+from bailiwick.wire.apps import AppName, Version, Word
+from bailiwick.wire.base import Amount, Model, Name, Number, PrincipalName, Within
+
+WITHDRAW_MS_MAX = 86_400_000
+TTL_S_MAX = 12 * 3600
+_Counts = Annotated[dict[Word, Annotated[int, Within(0, 1_000)]], Field(max_length=16)]
+_Labels = Annotated[dict[Name, Name], Field(max_length=8)]
+_Limits = Annotated[dict[Name, Annotated[int, Within(0, 10**12)]], Field(max_length=8)]
+_Withdraw = Annotated[int, Within(0, WITHDRAW_MS_MAX)]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class SharedRuntimeWish(Model):
+    """A runtime that a tenant wants to share, and who is to pay for what steers it."""
+
+    runtime: Name
+    environment: Name
+    project: Name
+    """The owner record: it pays for what steers the runtime and for what is reserved in it."""
+    app: AppName
+    version: Version
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    counts: _Counts = Field(default_factory=dict)
+    """Members that the tenant reserves, by role; a role that is not named has its least."""
+    controller: _Labels = Field(default_factory=dict)
+    """Labels of nodes on which what steers it may run, as the tenant chose; none: any."""
+    withdraw_within_ms: _Withdraw = 300_000
+    """Within which time a project has a worker back that it withdraws."""
+
+
+class NewSharedRuntime(SharedRuntimeWish):
+    """The same, with the digest of the plan that was accepted."""
+
+    accepted_digest: _Digest
+
+
+class SharedReservation(Model):
+    """Members that the owner record pays for."""
+
+    role: str
+    part: Annotated[MemberPart, Field(strict=False)]
+    count: int
+    shape: dict[str, JsonValue]
+    payer: str
+
+
+class SharedPlan(Model):
+    """Who would pay for what; ``digest`` is what a creation has to accept."""
+
+    rule: str
+    """The one spelling of the rule, as it would be sealed."""
+    digest: str
+    reserved: list[SharedReservation]
+    contributable: list[str]
+    """Roles of which projects may contribute workers, each at its own cost."""
+    withdraw_within_ms: int
+
+
+class SharedRuntimeRow(Model):
+    """A runtime of a tenant."""
+
+    runtime: str
+    runtime_id: int
+    tenant: str
+    environment: str
+    owner_project: str
+    app: str
+    version: str
+    phase: Annotated[InstancePhase, Field(strict=False)]
+    instance_id: int
+    controller: dict[str, str]
+    withdraw_within_ms: int
+    billing_digest: str
+    accepted_by: str
+    is_leaving: bool
+    created_ms: int
+    seq: int
+    """The record that this follows from, here as everywhere below."""
+
+
+class SharedAttachment(Model):
+    """A project's part in a runtime, and who consented to it."""
+
+    project: str
+    phase: Annotated[AttachmentPhase, Field(strict=False)]
+    allowed_by: str | None
+    """Who consented for the tenant."""
+    accepted_by: str | None
+    """Who consented for the project."""
+    since_ms: int
+    seq: int
+
+
+class SharedWorker(Model):
+    """A worker that a project contributed: on its lease, and at its cost."""
+
+    project: str
+    member_id: int
+    component_key: str
+    role: str
+    phase: Annotated[ContributionPhase, Field(strict=False)]
+    lease_id: int | None
+    deadline_ms: int | None
+    """By when it has ended, once it is drained."""
+    since_ms: int
+    seq: int
+
+
+class SubmitRight(Model):
+    """Who may submit to whose queues, and why; all else is denied."""
+
+    owner: str
+    """Whose queues."""
+    project: str | None
+    person: str | None
+    queue: str | None
+    """Only this one; none: all of them."""
+    policy: str | None
+    """None: it is the project's own."""
+    limits: dict[str, int]
+    until_ms: int | None
+    seq: int
+
+
+class SharedRuntimeView(Model):
+    """A runtime with all that the caller may see of it."""
+
+    runtime: SharedRuntimeRow
+    billing_rule: str
+    attachments: list[SharedAttachment]
+    workers: list[SharedWorker]
+    submit_rights: list[SubmitRight]
+
+
+class SharedRuntimeDone(Done):
+    """A runtime was made, and which instance is behind it."""
+
+    instance_id: int | None
+
+
+class WorkerChange(Model):
+    """A worker that a project gives, drains or takes back."""
+
+    action: Annotated[WorkerAction, Field(strict=False)]
+    component_key: Name
+    role: Word | None = None
+    """Of a worker to contribute."""
+    within_ms: _Withdraw | None = None
+    """Until a withdrawn worker ends, if sooner than was agreed."""
+
+
+class NewSubmitPolicy(Model):
+    """Who may use a queue of the project, and until when: a project or a person."""
+
+    queue: Name
+    until_ms: Number
+    grantee_project: Name | None = None
+    grantee_person: PrincipalName | None = None
+    limits: _Limits = Field(default_factory=dict)
+
+
+class SubmitQuestion(Model):
+    """Whether the caller may submit to a queue of a project, which may be his own."""
+
+    owner: Name
+    queue: Name
+
+
+class SubmitVerdict(Model):
+    """Whether he may, and from which record that follows."""
+
+    is_allowed: bool
+    denied: Annotated[SubmitDenial, Field(strict=False)] | None
+    policy: str | None
+    limits: dict[str, int]
+    seq: int | None
+
+
+class CredentialUse(Model):
+    """That a credential of a runtime was used, and what for; never the credential."""
+
+    credential: Name
+    purpose: Name
+
+
+class NewOperatorToken(Model):
+    """For how long the operator of a runtime is let in."""
+
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3_600
+
+
+class OperatorToken(Model):
+    """A token that is good for one runtime and the instance behind it; shown this once."""
+
+    token: str | None
+    token_id: str
+    principal: str
+    expires_ms: Amount
