@@ -76,9 +76,21 @@ class ClusterWish:
                 raise InvalidValue(name, value, f"a value of type {kinds.get(name, str).__name__}")
         return cls(**parameters)  # type: ignore[arg-type]  # judged just above
 
+    def spell(self) -> dict[str, object]:
+        """The same as parameters; what is as nobody said is left out.
+
+        >>> ClusterWish.parse({"port": 21_000, "partition": "main"}).spell()
+        {'port': 21000}
+        """
+        found, usual = ({e: getattr(w, e) for e in _NAMES} for w in (self, ClusterWish()))
+        return {name: value for name, value in found.items() if value != usual[name]}
+
     def first_port(self, instance_id: int) -> int:
         """Where the ports of an instance begin."""
         return self.port or _PORT_FIRST + instance_id % _PORT_BLOCKS * PORTS
+
+
+_NAMES: Final = tuple(ClusterWish.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)

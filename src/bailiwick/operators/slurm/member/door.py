@@ -13,10 +13,10 @@ Rules:
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -28,15 +28,14 @@ from .home import Home, MemberError
 from .keeper import Keeper
 from .probing import probe
 from .processes import call
+from .question_client import PATIENCE_S, read_all
 
 PROGRAMS: Final = frozenset(
     ("sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "squeue", "srun")
 )
 _WORKER: Final = re.compile(r"worker-[0-9]{1,4}\Z")
 _WORKERS_MAX: Final = 1_000
-_BYTES_MAX: Final = 4 * 2**20
 _WAIT_S_MAX: Final = 120.0
-_PATIENCE_S: Final = 150.0
 
 
 class MemberDoor:
@@ -56,9 +55,7 @@ class MemberDoor:
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,
             "check": self._check,
-            "probe": lambda told: {
-                "told": probe(home, _names(told["workers"]), wait_s=_seconds(told))
-            },
+            "probe": self._probe,
             "drain": lambda told: drain(
                 home,
                 _names([told["worker"]])[0],
@@ -67,6 +64,7 @@ class MemberDoor:
             ),
             "lose": self._lose,
             "wipe": self._wipe,
+            "end": self._end,
         }
 
     def open(self) -> None:
@@ -80,7 +78,7 @@ class MemberDoor:
 
     def _talk(self, plug: socket.socket) -> None:
         with plug, suppress(OSError):
-            plug.settimeout(_PATIENCE_S)
+            plug.settimeout(PATIENCE_S)
             try:
                 told = json.loads(read_all(plug))
                 answer = self._answers[told["do"]](told)
@@ -100,6 +98,14 @@ class MemberDoor:
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         return {"code": done.returncode, "out": out, "err": err}
 
+    def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
+        """How the member is once it is up, and which of these workers take no jobs."""
+        until = time.monotonic() + _seconds(told)
+        workers, state = _names(told["workers"]), self._keeper.await_up(_seconds(told))
+        is_up = state["is_up"] and state["is_settled"]
+        left_s = max(1.0, until - time.monotonic())
+        return state | {"told": probe(self._home, workers, wait_s=left_s) if is_up else {}}
+
     def _check(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"refused": dry_start(self._home, told["files"])}
 
@@ -112,6 +118,10 @@ class MemberDoor:
         self._home.is_to_be_wiped = True
         return {}
 
+    def _end(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._keeper.is_ending = True
+        return {}
+
 
 def _names(told: list[str]) -> list[str]:
     """Names of workers; no other word is passed on."""
@@ -122,23 +132,3 @@ def _names(told: list[str]) -> list[str]:
 
 def _seconds(told: dict[str, Any]) -> float:
     return min(float(told.get("wait_s", 30)), _WAIT_S_MAX)
-
-
-def read_all(plug: socket.socket) -> bytes:
-    """Everything that is sent, up to the bound."""
-    found = b""
-    while piece := plug.recv(65_536):  # bounded by the size
-        found += piece
-        if len(found) > _BYTES_MAX:
-            raise MemberError(f"more than {_BYTES_MAX} bytes")
-    return found
-
-
-def ask(home: str, question: bytes) -> bytes:
-    """Ask the member that lives in a folder."""
-    with socket.socket(socket.AF_UNIX) as plug:
-        plug.settimeout(_PATIENCE_S)
-        plug.connect(os.path.join(home, "run/door"))
-        plug.sendall(question)
-        plug.shutdown(socket.SHUT_WR)
-        return read_all(plug)

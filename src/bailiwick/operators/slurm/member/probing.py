@@ -1,7 +1,7 @@
-"""Whether workers take jobs: one of each kind is run on each, and has to end well.
+"""Whether workers take jobs: one is run on each, and has to end well.
 
-A node that looks idle may fail every job. Only a job that came back from it tells. Since a batch
-job needs more of a worker than a step does, both are tried.
+A node that looks idle may fail every job. Only a job that came back from it tells. A batch job
+needs other things of a worker than a step does, so the probe is a batch job that begins a step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from .home import Home
 from .processes import call
 
 _SMALL: Final = ("-t1", "--mem=1", "-J", "probe")
-_LOOK_S: Final = 0.2
+_STEP: Final = "srun -Q true"
+_LOOK_S: Final = 0.15
 _AT_ONCE: Final = 8
 _ON_ITS_WAY: Final = frozenset(("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"))
 
@@ -28,30 +29,25 @@ def probe(home: Home, workers: list[str], *, wait_s: float) -> dict[str, str]:
 
 
 def _probe_one(home: Home, worker: str, *, until: float) -> str:
+    # One job, which is a batch job here and begins a step there: a worker of one core has no room
+    # for two at once.
     made = call(
         home,
-        ("sbatch", "--parsable", "-w", worker, *_SMALL, "-o", "/dev/null", "--wrap", "true"),
+        ("sbatch", "--parsable", "-w", worker, *_SMALL, "-o", "/dev/null", "--wrap", _STEP),
         wait_s=_left(until),
     )
     if made.returncode:
         return f"sbatch: {_told(made.stderr)}"
-    job = made.stdout.decode().strip()
-    step = call(home, ("srun", "-Q", "-w", worker, *_SMALL, "true"), wait_s=_left(until))
-    if step.returncode:
-        call(home, ("scancel", job))
-        return f"srun: {_told(step.stderr)}"
-    state = "PENDING"
-    while state in _ON_ITS_WAY:  # bounded by ``until``
+    job, state = made.stdout.decode().strip(), "PENDING"
+    while state in _ON_ITS_WAY and time.monotonic() < until:
+        time.sleep(_LOOK_S)
         shown = call(home, ("scontrol", "-o", "show", "job", job), wait_s=_left(until))
         words = [word for word in shown.stdout.decode().split() if word.startswith("JobState=")]
         state = words[0].partition("=")[2] if words else "UNKNOWN"
-        if time.monotonic() > until:
-            break
-        time.sleep(_LOOK_S)
     if state == "COMPLETED":
         return ""
     call(home, ("scancel", job))
-    return f"the batch job {job} is {state}"
+    return f"the probe, job {job}, is {state}"
 
 
 def _left(until: float) -> float:
