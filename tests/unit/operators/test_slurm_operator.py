@@ -100,10 +100,15 @@ def test_a_key_is_made_once_kept_private_rotated_and_forgotten(tmp_path: Path) -
     for path in (tmp_path / "keys").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
         assert len(base64.b64decode(path.read_text())) == 128
-    keys.rotate(7)
-    assert keys.munge_key(7) != first
-    keys.forget(7)
-    keys.forget(8)
+    second = keys.munge_key(7, 2)
+    assert second not in (first, keys.munge_key(78, 2))
+    keys.forget(7, but=2)
+    assert keys.munge_key(7, 2) == second
+    assert keys.munge_key(7) != first, "what was before is gone"
+    for number in (7, 8):
+        keys.forget(number)
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["instance-78-key-2.munge"]
+    keys.forget(78)
     assert list((tmp_path / "keys").iterdir()) == []
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
 

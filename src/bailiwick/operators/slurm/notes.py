@@ -24,6 +24,8 @@ class ClusterNotes:
     """By what one sees that other parameters are wanted than were applied."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """Those that were applied."""
+    key: str = ""
+    """The mark of the key that all members have."""
 
     @classmethod
     def read(cls, notes: Mapping[str, object]) -> ClusterNotes:
@@ -36,11 +38,12 @@ class ClusterNotes:
                     found[str(key)] = MemberNote(member_id, revision, is_proved=is_proved)
                 case _:
                     pass
-        base, parameters = notes.get("base"), notes.get("parameters")
+        base, parameters, key = (notes.get(name) for name in ("base", "parameters", "key"))
         return cls(
             found,
             base if isinstance(base, str) else "",
             parameters if isinstance(parameters, dict) else {},
+            key if isinstance(key, str) else "",
         )
 
     def spell(self) -> dict[str, object]:
@@ -48,10 +51,15 @@ class ClusterNotes:
 
         >>> ClusterNotes.read(ClusterNotes({"worker-0": MemberNote(7, "ab")}, "x").spell())
         ClusterNotes(members={'worker-0': MemberNote(member_id=7, revision='ab', \
-is_proved=False)}, base='x', parameters={})
+is_proved=False)}, base='x', parameters={}, key='')
         """
         rows = {
             key: [note.member_id, note.revision, note.is_proved]
             for key, note in sorted(self.members.items())
         }
-        return {"members": rows, "base": self.base, "parameters": dict(self.parameters)}
+        return {
+            "members": rows,
+            "base": self.base,
+            "parameters": dict(self.parameters),
+            "key": self.key,
+        }

@@ -10,9 +10,10 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from bailiwick.client import ClientError
@@ -34,11 +35,34 @@ class MemberAway(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class MemberPrograms:
+    """The programs of members, by the version of the app that names them."""
+
+    own: bytes
+    """That of this operator, for versions that nobody brought another for."""
+    packed: Mapping[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, own: bytes, folders: Iterable[Path]) -> MemberPrograms:
+        """With those that were packed into these folders."""
+        found = {}
+        for folder in folders:
+            manifest = json.loads((folder / "manifest.json").read_text())
+            digest = manifest["artifacts"]["member"]["digest"].partition(":")[2]
+            found[str(manifest["version"])] = (folder / "sha256" / digest).read_bytes()
+        return cls(own, found)
+
+    def of(self, version: str) -> bytes:
+        """The one that a member of this version begins; it begins no other."""
+        return self.packed.get(version, self.own)
+
+
+@dataclass(frozen=True, slots=True)
 class MemberTalk:
     """The way to the members of one instance."""
 
     kit: Kit
-    program: bytes
+    programs: MemberPrograms
     pool: ThreadPoolExecutor
 
     def ask(
@@ -50,8 +74,9 @@ class MemberTalk:
         try:
             ran = None if is_new else self._run(member, ASK, given=data, within_s=within_s)
             if ran is None or not ran.is_well:
-                begin = _begin(len(self.program))
-                ran = self._run(member, begin, given=self.program + data, within_s=within_s)
+                program = self.programs.of(member.version)
+                begin, given = _begin(len(program)), program + data
+                ran = self._run(member, begin, given=given, within_s=within_s)
         except (ClientError, BailiwickError) as error:
             raise MemberAway(f"{key} cannot be asked: {error}") from error
         if not ran.is_well:

@@ -25,9 +25,9 @@ from dataclasses import replace
 from typing import Final
 
 from bailiwick.operators.kit import Again, Answer, Kit, Settled
-from bailiwick.operators.slurm.applying import apply_cluster, base_of
+from bailiwick.operators.slurm.applying import apply_cluster, base_of, rotate_key
 from bailiwick.operators.slurm.keys import ClusterKeys
-from bailiwick.operators.slurm.questions import AT_ONCE, MemberAway, MemberTalk
+from bailiwick.operators.slurm.questions import AT_ONCE, MemberAway, MemberPrograms, MemberTalk
 from bailiwick.operators.slurm.rendering import render
 from bailiwick.operators.slurm.scene import Scene
 from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster, see_member
@@ -48,9 +48,9 @@ class SlurmOperator:
     """Looks after all clusters of a project."""
 
     def __init__(
-        self, keys: ClusterKeys, program: bytes, *, now: Callable[[], float] = time.time
+        self, keys: ClusterKeys, programs: MemberPrograms, *, now: Callable[[], float] = time.time
     ) -> None:
-        self._keys, self._program, self._now = keys, program, now
+        self._keys, self._programs, self._now = keys, programs, now
         self._seen: dict[int, MemberAtWork] = {}
         self._rested: dict[int, tuple[object, float]] = {}
         self._refused: dict[int, tuple[str, str, float]] = {}
@@ -58,7 +58,7 @@ class SlurmOperator:
 
     def __call__(self, instance: Instance, kit: Kit) -> Answer:
         """Look after one instance; called again whenever something happened to it."""
-        scene = Scene.of(instance, kit, talk=MemberTalk(kit, self._program, self._pool))
+        scene = Scene.of(instance, kit, talk=MemberTalk(kit, self._programs, self._pool))
         if kit.is_leaving:
             return self._leave(scene)
         if CONTROLLER not in scene.running:
@@ -78,7 +78,7 @@ class SlurmOperator:
         controller = scene.running[CONTROLLER]
         if controller.phase is MemberPhase.DRAINING and scene.is_replaced(controller):
             # Jobs go on without it; the one in its place takes over what is on its storage.
-            scene.ask_controller(do="end")
+            _end(scene, CONTROLLER)
             return self._wait(scene, "the controller is replaced")
         seen = self._see_all(scene)
         wish, refused = self._wish(scene)
@@ -88,8 +88,11 @@ class SlurmOperator:
             refused = self._check(scene, cluster)
             if refused:
                 cluster = replace(cluster, wish=ClusterWish.parse(scene.notes.parameters))
-        key = self._keys.munge_key(scene.instance.instance_id)
+        number, generation = scene.instance.instance_id, cluster.wish.key_generation
+        key = self._keys.munge_key(number, generation)
+        scene = rotate_key(scene, key)
         scene = apply_cluster(scene, cluster, munge_key=key)
+        self._keys.forget(number, but=generation)
         scene, is_proved = self._prove(scene)
         is_draining = self._drain(scene, cluster)
         return self._conclude(scene, refused, is_done=is_proved and not is_draining)
@@ -165,24 +168,22 @@ class SlurmOperator:
 
     def _prove(self, scene: Scene) -> tuple[Scene, bool]:
         """Have jobs run on workers that have not shown yet that they take some; whether all do."""
-        new = [
-            key
-            for key, note in scene.notes.members.items()
-            if key != CONTROLLER
-            and not note.is_proved
-            and scene.running[key].phase is MemberPhase.READY
-        ]
+        new = [key for key, note in scene.ready.items() if not note.is_proved]
         answer = scene.ask_controller(do="probe", workers=new, wait_s=_PROVE_S)
         if not (answer["is_up"] and answer["is_settled"]):
             told = [f"{name}: {each['told']}" for name, each in answer["daemons"].items()]
             raise MemberAway(f"the controller is not up: {'; '.join(told)}")
-        told = answer["told"]
-        for key, why in told.items():
-            if why:
-                scene.kit.log.info("takes no jobs yet", component_key=key, reason=why)
-        notes = dict(scene.notes.members)
-        notes |= {key: replace(notes[key], is_proved=True) for key in new if not told[key]}
-        return scene.with_notes(members=notes), not any(told.values())
+        why = {key: text for key, text in answer["told"].items() if text}
+        # One that was proved and is silent now has to be proved again.
+        why |= dict.fromkeys(answer["silent"], "it does not answer the controller")
+        why = {key: text for key, text in why.items() if key in scene.ready}
+        for key, text in why.items():
+            scene.kit.log.info("takes no jobs", component_key=key, reason=text)
+        notes = {
+            key: replace(note, is_proved=key not in why and (note.is_proved or key in new))
+            for key, note in scene.notes.members.items()
+        }
+        return scene.with_notes(members=notes), not why
 
     def _drain(self, scene: Scene, cluster: Cluster) -> bool:
         """Have those go that are to go; whether some are still on their way."""
@@ -197,7 +198,7 @@ class SlurmOperator:
                     do="drain", worker=key, is_urgent=is_urgent, wait_s=wait_s
                 )
             if told["is_free"] and scene.is_replaced(member):
-                scene.ask(key, do="end")
+                _end(scene, key)
             elif told["is_free"]:
                 scene.kit.remove(member.member_id)
         return bool(scene.leaving)
@@ -205,9 +206,9 @@ class SlurmOperator:
     # -- saying ------------------------------------------------------------------------------
 
     def _conclude(self, scene: Scene, refused: str, *, is_done: bool) -> Answer:
-        wanted, noted = scene.instance.counts.get(WORKER, 0), scene.notes.members
-        proved = sum(note.is_proved for key, note in noted.items() if key != CONTROLLER)
-        if is_done and len(noted) == len(scene.running):
+        wanted = scene.instance.counts.get(WORKER, 0)
+        proved = sum(note.is_proved for note in scene.ready.values())
+        if is_done and len(scene.notes.members) == len(scene.running):
             number = scene.instance.instance_id
             self._rested[number] = scene.mark, time.monotonic() + _HEALTH_S
         if proved < wanted:
@@ -243,3 +244,11 @@ class SlurmOperator:
         self._forget(scene)
         scene.kit.report(reason="nothing is left to put away")
         return Settled()
+
+
+def _end(scene: Scene, key: str) -> None:
+    """Have the old one of a pair end; the platform would leave it until its time is over."""
+    try:
+        scene.ask(key, do="end")
+    except MemberAway as away:
+        scene.kit.log.info("is ending", component_key=key, reason=str(away))

@@ -50,6 +50,15 @@ class Scene:
         """Those that are to go."""
         return [each for each in self.running.values() if each.phase is MemberPhase.DRAINING]
 
+    @property
+    def ready(self) -> dict[str, MemberNote]:
+        """Workers that were told what to be and are to stay."""
+        return {
+            key: note
+            for key, note in self.notes.members.items()
+            if key != CONTROLLER and self.running[key].phase is MemberPhase.READY
+        }
+
     def is_replaced(self, member: InstanceMember) -> bool:
         """Whether another waits to take its place."""
         rest = (each for each in self.kit.members if each.member_id > member.member_id)

@@ -53,6 +53,8 @@ class ClusterWish:
     """The longest that a job may take; 0 is no limit."""
     storage: str = ""
     """A folder that members see, on which the controller keeps its state; else it is its own."""
+    key_generation: int = 1
+    """Another number has another key made, and taken by all members together."""
     pretend_gpus: bool = False
     """For machines without the devices that their inventory names: they are counted anyway."""
 
@@ -62,13 +64,15 @@ class ClusterWish:
         _check("partition", self.partition, pattern=_WORD)
         check_integer("kill_wait_s", self.kill_wait_s, low=1, high=3_600)
         check_integer("max_time_min", self.max_time_min, low=0, high=525_600)
+        check_integer("key_generation", self.key_generation, low=1, high=1_000_000)
         if self.storage:
             _check("storage", self.storage, pattern=_PATH)
 
     @classmethod
     def parse(cls, parameters: Mapping[str, object]) -> ClusterWish:
         """As an instance has them; what nobody knows is refused."""
-        kinds = {"port": int, "kill_wait_s": int, "max_time_min": int, "pretend_gpus": bool}
+        numbers = ("port", "kill_wait_s", "max_time_min", "key_generation")
+        kinds = {**dict.fromkeys(numbers, int), "pretend_gpus": bool}
         for name, value in parameters.items():
             if name not in cls.__dataclass_fields__:
                 raise InvalidValue("parameters", name, "a parameter of this app")

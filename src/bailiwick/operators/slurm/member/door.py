@@ -17,16 +17,18 @@ import re
 import socket
 import threading
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from .accounting_backup import backup, check_brought, read_piece, write_piece
 from .draining import drain, lose
 from .dry_start import dry_start
 from .facts import facts
 from .home import Home, MemberError
 from .keeper import Keeper
-from .probing import probe
+from .probing import probe, silent
 from .processes import call
 from .question_client import PATIENCE_S, read_all
 
@@ -63,7 +65,13 @@ class MemberDoor:
                 wait_s=_seconds(told),
             ),
             "lose": self._lose,
+            "stage_key": self._stage_key,
+            "switch_key": self._switch_key,
             "wipe": self._wipe,
+            "backup": lambda _: backup(home),
+            "backup_read": self._read_backup,
+            "backup_write": self._write_backup,
+            "restore": self._restore,
             "end": self._end,
         }
 
@@ -99,12 +107,15 @@ class MemberDoor:
         return {"code": done.returncode, "out": out, "err": err}
 
     def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
-        """How the member is once it is up, and which of these workers take no jobs."""
+        """How the member is once it is up, which of these take no jobs, and who is silent."""
         until = time.monotonic() + _seconds(told)
         workers, state = _names(told["workers"]), self._keeper.await_up(_seconds(told))
         is_up = state["is_up"] and state["is_settled"]
         left_s = max(1.0, until - time.monotonic())
-        return state | {"told": probe(self._home, workers, wait_s=left_s) if is_up else {}}
+        if not is_up:
+            return state
+        told = probe(self._home, workers, wait_s=left_s)
+        return state | {"told": told, "silent": silent(self._home)}
 
     def _check(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"refused": dry_start(self._home, told["files"])}
@@ -113,6 +124,26 @@ class MemberDoor:
         for worker in _names(told["workers"]):
             lose(self._home, worker)
         return {}
+
+    def _stage_key(self, told: dict[str, Any]) -> dict[str, Any]:
+        self._home.stage_key(told["munge_key"])
+        return {}
+
+    def _switch_key(self, told: dict[str, Any]) -> dict[str, Any]:
+        self._keeper.switch_key(told["digest"])
+        return self._keeper.await_up(_seconds(told))
+
+    def _read_backup(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"data": b64encode(read_piece(self._home, int(told["offset"]))).decode()}
+
+    def _write_backup(self, told: dict[str, Any]) -> dict[str, Any]:
+        data = b64decode(told["data"], validate=True)
+        write_piece(self._home, int(told["offset"]), data=data)
+        return {}
+
+    def _restore(self, told: dict[str, Any]) -> dict[str, Any]:
+        check_brought(self._home, told["digest"])
+        return self._keeper.restore(_seconds(told))
 
     def _wipe(self, _: dict[str, Any]) -> dict[str, Any]:
         self._home.is_to_be_wiped = True
