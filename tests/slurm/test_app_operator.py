@@ -256,7 +256,7 @@ def test_a_cluster_is_changed_moved_saved_and_upgraded() -> None:
     with house() as (caller, both, operator, folder), cluster(caller, folder, both) as path:
         what_slurm_would_not_start_with_is_not_applied(caller, path)
         a_worker_whose_lease_is_taken_sends_its_jobs_elsewhere_first(caller, path)
-        another_key_is_taken_by_all_members_together(caller, path, operator, folder)
+        a_key_that_differs_is_found_and_another_is_taken_by_all(caller, path, operator, folder)
         a_controller_that_is_lost_comes_back_with_jobs_and_accounts(caller, path)
         its_accounting_is_saved_and_restored(caller, path, operator, folder)
         it_goes_to_another_version_and_back(caller, path)
@@ -341,14 +341,25 @@ def a_worker_whose_lease_is_taken_sends_its_jobs_elsewhere_first(
     slurm(caller, path, "scancel", job)
 
 
-def another_key_is_taken_by_all_members_together(
+def a_key_that_differs_is_found_and_another_is_taken_by_all(
     caller: HttpCaller, path: str, operator: Operator, folder: Path
 ) -> None:
+    """As the runbook has it: found by the triage, mended by another key for all."""
     all_of_them = (CONTROLLER, "worker-0", "worker-1")
     (key,) = (each.read_text() for each in operator.keys.iterdir())
-    munged = {e: pid(caller, path, member=e, daemon="munged") for e in all_of_them}
     before = pid(caller, path, member=CONTROLLER, daemon="slurmctld")
     job = submit(caller, path, worker="worker-0", script="sleep 600")
+    well = operator.command("triage", "c")
+    assert (well.returncode, well.stderr) == (0, b""), well.stdout
+    lease = members(caller, path)["worker-1"]["lease_id"]
+    (held,) = folder.glob(f"n?/jobs/{lease}/work/keys/munge.key")
+    held.write_bytes(b"x" * 128)
+    os.kill(pid(caller, path, member="worker-1", daemon="munged"), signal.SIGKILL)
+    ill = operator.command("triage", "c")
+    assert ill.returncode == 1
+    assert b"correlation app-instance-1\n" in ill.stdout
+    assert b"\nmunge_key_differs worker-1 " in ill.stdout, ill.stdout
+    munged = {e: pid(caller, path, member=e, daemon="munged") for e in all_of_them}
     parameters = caller.ask("GET", path)["parameters"]
     caller.ask("PATCH", path, {"parameters": {**parameters, "key_generation": 2}}, key="rotate")
     until(lambda: runs(caller, path, workers=2), "jobs came back from all of them")

@@ -10,16 +10,22 @@ python -m bailiwick.operators.slurm run --keys FOLDER [--app slurm] [--alone]
 python -m bailiwick.operators.slurm backup NAME FILE
 python -m bailiwick.operators.slurm restore NAME FILE
     have the accounting of a cluster as a file, and back
+
+python -m bailiwick.operators.slurm triage NAME
+    says what is wrong with a cluster, the cause first; docs/runbooks/slurm.md says what to do
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
 from bailiwick.operators.slurm.backups import load_backup, save_backup
+from bailiwick.operators.slurm.cluster_calls import ClusterCalls
+from bailiwick.operators.slurm.faults import find_faults
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.questions import MemberPrograms
@@ -49,6 +55,9 @@ def main(words: list[str] | None = None) -> None:
     packed = "what was packed for another version: its members begin that program"
     running.add_argument("--packed", type=Path, action="append", default=[], help=packed)
     running.add_argument("--alone", action="store_true", help="there is no other replica")
+    one = verbs.add_parser("triage", help="say what is wrong with a cluster, the cause first")
+    one.add_argument("name", help="of the instance")
+    one.add_argument("--app", default=APP, help="as the catalog calls it")
     for verb, what in (
         ("backup", "have the accounting of a cluster as a file"),
         ("restore", "have the accounting of a cluster be what is in a file"),
@@ -74,12 +83,25 @@ def main(words: list[str] | None = None) -> None:
         settings = OperatorSettings.from_environ(told.app)
         print(save_backup(settings, told.name, path=told.file))
         return
+    if told.verb == "triage":
+        sys.exit(triage(OperatorSettings.from_environ(told.app), told.name))
     if told.verb == "restore":
         load_backup(OperatorSettings.from_environ(told.app), told.name, path=told.file)
         return
     settings = OperatorSettings.from_environ(told.app, term_s=0 if told.alone else TERM_S)
     programs = MemberPrograms.read(pack_member(), told.packed)
     run_operator(SlurmOperator(ClusterKeys(told.keys), programs), settings)
+
+
+def triage(settings: OperatorSettings, name: str) -> int:
+    """Print what is wrong with a cluster; how many faults there are."""
+    with ClusterCalls(settings, name) as calls:
+        instance, found = calls.instance, find_faults(calls.conditions())
+    print(f"correlation app-instance-{instance.instance_id}")
+    print(f"{instance.phase.value}: {instance.reason or 'nothing was reported'}")
+    for each in found:
+        print(f"{each.fault.value} {each.member} {each.why}")
+    return min(len(found), 1)
 
 
 def pack(folder: Path, offer: SlurmOffer, *, program: bytes | None = None) -> None:

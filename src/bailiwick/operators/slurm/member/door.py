@@ -23,6 +23,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from .accounting_backup import backup, check_brought, read_piece, write_piece
+from .condition import condition
 from .draining import drain, lose
 from .dry_start import dry_start
 from .facts import facts
@@ -53,6 +54,7 @@ class MemberDoor:
         self._plug.listen(16)
         self._answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "facts": lambda _: facts(home) | keeper.state(),
+            "condition": lambda _: condition(home, keeper.state()),
             "apply": self._apply,
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,

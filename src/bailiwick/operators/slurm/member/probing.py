@@ -35,7 +35,7 @@ def probe(home: Home, workers: list[str], *, wait_s: float) -> dict[str, str]:
 
 def silent(home: Home) -> list[str]:
     """Workers that are known and do not answer the controller."""
-    rows = call(home, ("sinfo", "-hN", "-o", "%N %T")).stdout.decode().splitlines()
+    rows = call(home, ("sinfo", "-hN", "-o", "%N %T"), wait_s=_STEP_S).stdout.decode().splitlines()
     found = [row.split() for row in rows]
     return sorted({name for name, state in found if state.endswith("*") or _is_down(state)})
 
