@@ -35,6 +35,8 @@ by itself is found by `app-instance-N`.
 3. `bailiwick logs job-N`: which daemons came up, and which ended.
 4. `bailiwick exec job-N -- sh -c 'tail -n 50 log/*.log'`: what the daemons say.
 5. `bailiwick events list --correlation ID`: what the request led to.
+6. `python -m bailiwick.operators.slurm triage NAME`: what is wrong, the cause first. The runbook of
+   the manual has a section for each word that it says.
 """
 
 

@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -79,9 +80,12 @@ def check_brought(home: Home, digest: str) -> None:
     if not path.exists() or _digest(path) != digest:
         raise MemberError("the backup did not arrive as a whole")
     try:
+        with gzip.open(path) as packed:
+            while packed.read(2**20):  # to its end: what was cut off shows only there
+                pass
         with tarfile.open(path, "r:gz") as archive:
             _tables_in(archive)
-    except (OSError, tarfile.TarError, ValueError, EOFError) as error:
+    except (OSError, tarfile.TarError, ValueError, LookupError, EOFError) as error:
         raise MemberError(f"this is no backup of an accounting: {error}") from None
 
 
