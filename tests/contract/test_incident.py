@@ -18,6 +18,7 @@ from bailiwick.store.members.app_jobs import AppJobs
 from bailiwick.telemetry.logs import configure_logs
 from tests.support.http_house import OWN, HttpHouse, add_instances, http_house, person
 from tests.support.sse_stream import Stream
+from tests.support.waiting import until
 
 INSTANCE = f"/v1/tenants/{OWN}/projects/p/instances/1"
 ID = "incident-4711"
@@ -95,13 +96,16 @@ def test_the_id_leads_on_to_what_became_of_the_members_also_after_a_restart(
     assert changed.status_code == 200, changed.text
     asked = f"/v1/events?correlation={changed.headers['x-correlation-id']}&limit=500"
     jobs = house.app.state.house.parts.jobs
-    for _ in range(3):  # each knows nothing of the one before, as after a restart
-        loop = AppLoop(jobs, AppJobs(house.store), house.runner, clock=SystemClock())
-        loop.once()
-    told = house.ask("fleet_admin", "GET", asked).json()["items"]
+    wanted = {"apps.operation.running", "apps.member.requested", "apps.member.joining"}
+
+    def told_by_now() -> list[dict[str, Any]]:
+        # Each loop knows nothing of the one before, as after a restart.
+        AppLoop(jobs, AppJobs(house.store), house.runner, clock=SystemClock()).once()
+        told: list[dict[str, Any]] = house.ask("fleet_admin", "GET", asked).json()["items"]
+        return told if wanted <= {event["type"] for event in told} else []
+
+    told = until(told_by_now, "the members that were asked for join")
     assert told[0]["type"] == "apps.instance.changed"
-    types = {event["type"] for event in told}
-    assert {"apps.operation.running", "apps.member.requested", "apps.member.joining"} <= types
     begun = [event for event in told if event["type"] == "apps.member.requested"]
     assert {event["appinstanceid"] for event in told} == {"1"}
     assert {event["data"]["component_key"] for event in begun} == {"worker-1", "worker-2"}

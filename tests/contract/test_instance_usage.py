@@ -119,14 +119,16 @@ def test_what_was_told_is_on_the_draft_of_an_invoice_at_its_price(
     card = house.ask("fleet_admin", "GET", "/v1/rates").json()
     told = card | {"app_unit_micros": {"lab.svc/request": 250}}
     assert house.ask("fleet_admin", "PUT", "/v1/rates", json=told).status_code == 200
-    number = robot(house, "op-p").json()["next_sequence"]
-    body = report(clock, number, unit="request", quantity=40)
-    assert robot(house, "op-p", **body).status_code == 200
+    number = robot(house, "op-2").json()["next_sequence"]
+    for ahead, (unit, quantity) in enumerate((("job_hour", 2), ("request", 40))):
+        body = report(clock, number + ahead, unit=unit, quantity=quantity)
+        assert robot(house, "op-2", **body).status_code == 200
     clock.ahead_ms += SECOND
     found = house.ask(BOSS, "GET", "/v1/tenants/lab/invoice-draft?project=p&from_ms=1")
     assert found.status_code == 200, found.text
     lines = {line["unit"]: line for line in found.json()["body"]["unit_lines"]}
     assert (lines["request"]["quantity"], lines["request"]["cost_micros"]) == ("40", 10_000)
-    # Told before there was a price, and of an instance that held nothing.
+    # Without a price, and of an instance that held nothing.
     hours = lines["job_hour"]
-    assert (hours["price_micros"], hours["cost_micros"], hours["disputed"]) == (None, 0, "2")
+    assert (hours["price_micros"], hours["cost_micros"]) == (None, 0)
+    assert hours["disputed"] == hours["quantity"]

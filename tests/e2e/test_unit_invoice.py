@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bailiwick.billing.invoice_body import body_of
 from bailiwick.billing.invoices import InvoiceHead
@@ -24,8 +25,8 @@ def billed() -> tuple[AppCampus, InvoiceHead]:
     found.pass_time(2 * HOUR, tick_ms=HOUR)
     window = {"from_ms": found.now_ms - HOUR, "to_ms": found.now_ms}
     for number, (unit, quantity) in enumerate((("request", 4_000), ("job_hour", 9)), 1):
-        told = {"sequence": number, "unit": unit, "quantity": quantity, **window}
-        found.do(ReportAppUsage(**OWN, instance_id=1, source="op", **told))  # type: ignore[arg-type]
+        told: dict[str, Any] = {"sequence": number, "unit": unit, "quantity": quantity, **window}
+        found.do(ReportAppUsage(**OWN, instance_id=1, source="op", **told))
     found.pass_time(HOUR, tick_ms=HOUR)
     head = InvoiceHead(
         invoice_id="u-1",

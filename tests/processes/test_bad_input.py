@@ -170,7 +170,8 @@ def test_a_full_disk_is_told_and_waited_out(tmp_path: Path) -> None:
 def test_a_file_system_without_room_is_told_and_waited_out(tmp_path: Path) -> None:
     place = tmp_path / "data"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    # More than what is written before it is filled, however long that takes.
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(place)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("mounting a small file system is not allowed here")
     try:
@@ -180,7 +181,7 @@ def test_a_file_system_without_room_is_told_and_waited_out(tmp_path: Path) -> No
             room = os.statvfs(place)
             filler = place / "filler"
             with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
-                while file.write(b"\0" * min(4096, room.f_bsize)):
+                while file.write(b"\0" * room.f_bsize):
                     pass
             check_that_it_waits_for_room_of(server)
             filler.unlink()

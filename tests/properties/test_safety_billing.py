@@ -312,4 +312,7 @@ def test_focus_rows_add_up_and_their_prices_give_their_costs(made: Rated) -> Non
             assert off <= Fraction(1, 2 * 10**6) + price / (2 * 10**12)
         seconds = Fraction(row["ConsumedQuantity"] or "")
         assert abs(seconds / 3600 - hours) <= Fraction(1, 2 * 10**12)
-        assert json.loads(row["Tags"] or "null") == (line.key.tag and {"tag": line.key.tag})
+        member = line.key.member
+        tags = {} if line.key.tag is None else {"tag": line.key.tag}
+        tags |= {} if member is None else {name: str(each) for name, each in member.plain().items()}
+        assert json.loads(row["Tags"] or "{}") == tags

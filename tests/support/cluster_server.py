@@ -18,11 +18,12 @@ PROGRAM = """
 from bailiwick.cli.main import main
 from bailiwick.fleet.liveness import HeartbeatRule
 from bailiwick.services.beats import Beats
-Beats.__init__.__kwdefaults__["rule"] = HeartbeatRule(beat_ms=1_000)
+Beats.__init__.__kwdefaults__["rule"] = HeartbeatRule(beat_ms=1_000, timeout_ms=600_000)
 main()
 """
-"""``bailiwick``, which asks its clusters how they are every second instead of every ten. How long
-a node may be silent stays as it is."""
+"""``bailiwick``, which asks its clusters how they are every second instead of every ten. A node
+that comes back may be silent for as long as a busy machine takes to start it; until then nobody
+says that there is no such node."""
 
 
 class ClusterServer:

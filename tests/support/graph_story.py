@@ -57,7 +57,7 @@ tasks:
     map: {elements}
     after: [prep]
     {needs.replace(", ", chr(10) + "    ")}
-    retry: {{exit_code: 1, exit_codes: [75], node_lost: 9, pause: 10ms}}
+    retry: {{exit_code: 1, exit_codes: [75], node_lost: 99, pause: 10ms}}
   last: {{command: [/bin/sh, -c, '{effect}'], after: [work], {needs}}}
 """
 

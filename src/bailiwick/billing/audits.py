@@ -178,7 +178,7 @@ def _invoice(
     head: InvoiceHead, lines: Sequence[RatedLine], units: Sequence[UnitLine]
 ) -> Invoice | Unbuilt:
     try:
-        return bill_to(head, lines, units)
+        return bill_to(head, lines, units=units)
     except InvalidValue as error:
         return Unbuilt(str(error))
 

@@ -79,7 +79,7 @@ class PeriodBill:
         return rate_units(self.meter.told.counted_in(from_ms, to_ms), self.book)
 
 
-def bill_to(head: InvoiceHead, lines: Iterable[RatedLine], units: Iterable[UnitLine]) -> Invoice:
+def bill_to(head: InvoiceHead, lines: Iterable[RatedLine], *, units: Iterable[UnitLine]) -> Invoice:
     """The invoice with this head: of everybody's lines, those that it covers."""
     return Invoice(
         head,

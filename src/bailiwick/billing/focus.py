@@ -43,10 +43,9 @@ _STANDARD: Final = (
     *("SubAccountName", "Tags"),
 )
 _OURS: Final = (
-    *("x_ChargeCause", "x_CorrectsInvoiceId", "x_FirstRecordId", "x_Generation"),
-    *("x_JournalSize", "x_LastRecordId", "x_LeaseClass", "x_RateCardEffective"),
-    *("x_RateCardName", "x_Segments", "x_Stage", "x_Used", "x_UsedUnit"),
-    *("x_DisputedQuantity", "x_NotPriced"),
+    *("x_ChargeCause", "x_CorrectsInvoiceId", "x_DisputedQuantity", "x_FirstRecordId"),
+    *("x_Generation", "x_JournalSize", "x_LastRecordId", "x_LeaseClass", "x_NotPriced"),
+    *("x_RateCardEffective", "x_RateCardName", "x_Segments", "x_Stage", "x_Used", "x_UsedUnit"),
 )
 FOCUS_COLUMNS: Final = (*_STANDARD, *_OURS)
 """The header of :func:`focus_csv`."""

@@ -205,7 +205,7 @@ async def _compute(caller: Caller, meter: MeterBook, *, scope: Scope, period: Pe
         journal_size=found.metered.size,
     )
     units = rate_units(found.metered.told, found.prices.book)
-    return bill_to(head, found.lines, units)
+    return bill_to(head, found.lines, units=units)
 
 
 async def _seal(caller: Caller, book: InvoiceBook, invoice: Invoice) -> Invoice:

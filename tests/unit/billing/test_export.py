@@ -95,7 +95,7 @@ def test_a_line_is_a_row_that_says_all_of_it() -> None:
         "segments": "2",
         "first_record": "3",
         "last_record": "9",
-        **dict.fromkeys(COLUMNS[-6:], ""),
+        **dict.fromkeys(COLUMNS[-8:], ""),
     }
 
 

@@ -47,10 +47,10 @@ SERIES = ToldSeries("lab", "vision", 1, "lab.svc", "request")
 KEY = "lab.svc/request"
 
 
-def tell(found: AppCampus, number: int, *, unit: str, quantity: int, **window: int) -> None:
-    times = {"from_ms": found.now_ms - HOUR, "to_ms": found.now_ms} | window
+def tell(found: AppCampus, number: int, *, unit: str, quantity: int, **more: Any) -> None:
+    times = {"from_ms": found.now_ms - HOUR, "to_ms": found.now_ms} | more
     told = {"source": "op", "sequence": number, "unit": unit, "quantity": quantity}
-    found.do(ReportAppUsage(**OWN, instance_id=1, **told, **times))  # type: ignore[arg-type]
+    found.do(ReportAppUsage(**OWN, instance_id=1, **told, **times))
 
 
 def campus(*, priced: bool = True, job_hours: int = 5) -> AppCampus:
@@ -97,6 +97,20 @@ def test_units_are_lines_apart_and_what_has_no_price_is_told_all_the_same() -> N
     assert sum(cost for _, cost in invoice.by_project()) == invoice.total_micros
     entry = entry_of(invoice, at_ms=0)
     assert {each.account: each.micros for each in entry.postings}[AppRevenue("lab.svc")] == -(10**6)
+
+
+def test_one_hour_told_under_many_names_comes_to_that_hour() -> None:
+    found = AppCampus()
+    found.hold("worker", gpus=1)
+    found.pass_time(HOUR, tick_ms=HOUR)
+    for number, key in enumerate(("w-1", "w-2", "w-3", "w-4"), 1):
+        tell(found, number, unit="job_hour", quantity=1, component_key=key)
+    (line,) = compute(found, head_of(found)).unit_lines
+    assert (line.quantity, line.disputed, line.charged) == (4, 3, 1)
+    found.pass_time(HOUR, tick_ms=HOUR)
+    tell(found, 5, unit="job_hour", quantity=1, component_key="w-2")
+    (line,) = compute(found, head_of(found)).unit_lines
+    assert (line.quantity, line.disputed) == (5, 3), "what was held since can be told"
 
 
 def test_of_time_no_more_is_charged_than_members_held_and_the_rest_is_disputed() -> None:

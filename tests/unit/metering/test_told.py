@@ -26,7 +26,7 @@ def test_what_was_held_is_what_counting_every_millisecond_gives(
     for now_ms in range(from_ms, from_ms + length):
         for weight, start, end in holds:
             naive += weight if start <= now_ms and (end is None or now_ms < end) else 0
-    assert held_in(holds, from_ms, from_ms + length) == naive
+    assert held_in(holds, from_ms=from_ms, to_ms=from_ms + length) == naive
 
 
 @given(st.sampled_from(["job_second", "gpu_minute", "job_hour"]), st.data())

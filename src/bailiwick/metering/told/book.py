@@ -6,8 +6,13 @@ Rules:
   and what was held is known when the report is folded; no later record changes it.
 - A report counts at the last millisecond of its window, all of it: in that period, and at the
   prices of that time. So however time is cut into periods, each report is in one of them.
+- Two bounds hold. A report is no more than was held in its window; and all that was taken of a
+  unit of an instance, whichever of its components told it, is no more than the instance has held
+  until then. So telling one hour under many names comes to that hour. Whoever tells the truth is
+  above neither.
 - What is more than was held is a finding, and stays with the report.
-- Leases of members that have ended are known for as long as something can be told of their time.
+- Leases of members that have ended are known for as long as something can be told of their time;
+  after that what they held is a sum.
 
 >>> ToldBook().counted_in(0, 10)
 []
@@ -65,12 +70,16 @@ class ToldBook:
 
     def __init__(self) -> None:
         self.series: dict[ToldSeries, list[ToldReport]] = {}
+        self._taken: dict[ToldSeries, int] = {}
+        """What was told and not beyond what was held."""
         self.holds: dict[int, dict[int, MemberHold]] = {}
         """By instance, and by lease."""
         self._open: dict[int, int] = {}
         """Of which instance a lease is that has not ended."""
         self._ended_ones: deque[tuple[int, int]] = deque()
         """Instance and lease of those that have, the oldest first."""
+        self.past: dict[int, int] = {}
+        """What leases of an instance held that are known no more: thousandths x milliseconds."""
 
     def see(self, record: FoldedRecord, at_ms: int) -> MeterFinding | None:
         """One more record; what does not fit about it, if anything."""
@@ -85,6 +94,11 @@ class ToldBook:
             for report in reports
             if from_ms <= report.counts_ms < to_ms
         ]
+
+    def tell(self, series: ToldSeries, report: ToldReport) -> None:
+        """One more report."""
+        self.series.setdefault(series, []).append(report)
+        self._taken[series] = self._taken.get(series, 0) + report.quantity - report.beyond
 
     def hold(self, instance_id: int, lease_id: int, *, hold: MemberHold) -> None:
         """A lease is a member's of this instance."""
@@ -125,7 +139,9 @@ class ToldBook:
             if to_ms is None or to_ms >= before_ms:
                 return
             self._ended_ones.popleft()
-            del self.holds[instance_id][lease_id]
+            span = self.holds[instance_id].pop(lease_id).span
+            held = span.weight * max(to_ms - span.from_ms, 0)
+            self.past[instance_id] = self.past.get(instance_id, 0) + held
             if not self.holds[instance_id]:
                 del self.holds[instance_id]
 
@@ -160,10 +176,15 @@ class ToldBook:
         number, app, unit = body["instance_id"], body["app"], body["unit"]
         from_ms, to_ms, quantity = body["from_ms"], body["to_ms"], body["quantity"]
         spans = [hold.span for hold in self.holds.get(number, {}).values()]
-        more = beyond(unit, quantity, held=held_in(spans, from_ms, to_ms))
         series = ToldSeries(str(record.tenant), record.project, number, app, unit)
+        before = self._taken.get(series, 0)
+        ever = self.past.get(number, 0) + held_in(spans, from_ms=0, to_ms=to_ms)
+        more = max(
+            beyond(unit, quantity, held=held_in(spans, from_ms=from_ms, to_ms=to_ms)),
+            min(beyond(unit, before + quantity, held=ever), quantity),
+        )
         report = ToldReport(from_ms, to_ms, quantity, more, record.seq)
-        self.series.setdefault(series, []).append(report)
+        self.tell(series, report)
         if not more:
             return None
         word, subject = MeterFindingWord.TOLD_BEYOND_HELD, f"{app}/{number}/{unit}"
@@ -190,11 +211,16 @@ def write_told(book: ToldBook) -> dict[str, Any]:
     """All of it, as lists, words and integers."""
     return {
         "series": [[*series, [[*each] for each in rows]] for series, rows in book.series.items()],
-        "holds": [
-            [instance_id, lease_id, hold.node, *hold.span]
-            for instance_id, holds in book.holds.items()
-            for lease_id, hold in holds.items()
-        ],
+        # In the order of their ends, as they are forgotten.
+        "holds": sorted(
+            (
+                [instance_id, lease_id, hold.node, *hold.span]
+                for instance_id, holds in book.holds.items()
+                for lease_id, hold in holds.items()
+            ),
+            key=lambda row: (row[5] is not None, row[5] or 0, row[1]),
+        ),
+        "past": [[instance_id, held] for instance_id, held in book.past.items()],
     }
 
 
@@ -202,8 +228,9 @@ def read_told(plain: Mapping[str, Any]) -> ToldBook:
     """What :func:`write_told` wrote."""
     book = ToldBook()
     for *series, rows in plain["series"]:
-        book.series[ToldSeries(*series)] = [ToldReport(*row) for row in rows]
-    # Those that have ended in the order of their ends, as they are forgotten.
-    for instance_id, lease_id, node, *span in sorted(plain["holds"], key=lambda row: row[5] or 0):
+        for row in rows:
+            book.tell(ToldSeries(*series), ToldReport(*row))
+    for instance_id, lease_id, node, *span in plain["holds"]:
         book.hold(instance_id, lease_id, hold=MemberHold(node, HeldSpan(*span)))
+    book.past.update(plain["past"])
     return book

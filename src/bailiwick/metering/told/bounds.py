@@ -13,7 +13,7 @@ Rules:
 >>> span_of("job_hour"), span_of("request"), span_of("hour")
 (3600000, None, None)
 >>> holds = [HeldSpan(4_000, 0, 5_000), HeldSpan(1_000, 4_000, None)]
->>> held_in(holds, 3_000, 6_000) == 4_000 * 2_000 + 1_000 * 2_000
+>>> held_in(holds, from_ms=3_000, to_ms=6_000) == 4_000 * 2_000 + 1_000 * 2_000
 True
 >>> beyond("gpu_second", 12, held=10_000_000), beyond("request", 12, held=0)
 (2, 0)
@@ -53,7 +53,7 @@ def span_of(unit: str) -> int | None:
     return _SPANS.get(word) if what else None
 
 
-def held_in(holds: Iterable[HeldSpan], from_ms: int, to_ms: int) -> int:
+def held_in(holds: Iterable[HeldSpan], *, from_ms: int, to_ms: int) -> int:
     """What these held in ``from_ms <= t < to_ms``, in thousandths times milliseconds."""
     return sum(
         hold.weight * max(_end(hold, to_ms) - max(hold.from_ms, from_ms), 0) for hold in holds
