@@ -319,6 +319,8 @@ def what_slurm_would_not_start_with_is_not_applied(caller: HttpCaller, path: str
     assert slurm(caller, path, "sinfo", "-h", "-o", "%P").split() == ["main*"]
     assert slurm(caller, path, "srun", "-N2", "--mem=1", "-t1", "echo", "ran") == "ran\nran\n"
     assert pid(caller, path, member=CONTROLLER, daemon="slurmctld") == before, "it was not touched"
+    caller.ask("PATCH", path, {"parameters": {**parameters, "storage": "/srv"}}, key="moved")
+    until(lambda: "storage stays" in str(caller.ask("GET", path)["reason"]), "it does not move")
     caller.ask("PATCH", path, {"parameters": {**parameters, "kill_wait_s": 3}}, key="good")
     until(lambda: runs(caller, path, workers=2), "another change is applied")
     shown = slurm(caller, path, "scontrol", "show", "config").splitlines()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.operators.slurm.faults import Fault, FoundFault, find_faults
+from bailiwick.operators.slurm.faults import ClusterFault, FoundFault, find_faults
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from tests.support.slurm_members import SlurmMembers, slurm_members
 from tests.support.waiting import until
@@ -30,13 +30,13 @@ def faults(members: SlurmMembers) -> list[FoundFault]:
     return find_faults({key: members.ask(key, do="condition") for key in members.processes})
 
 
-def is_found(members: SlurmMembers, fault: Fault, *, member: str) -> bool:
+def is_found(members: SlurmMembers, fault: ClusterFault, *, member: str) -> bool:
     return (fault, member) in [(each.fault, each.member) for each in faults(members)]
 
 
 def test_the_runbook_has_a_section_for_each_fault_and_names_commands_that_exist() -> None:
     sections = re.findall(r"^### (\w+)$", RUNBOOK, re.MULTILINE)
-    assert sections == [each.value for each in Fault]
+    assert sections == [each.value for each in ClusterFault]
     manual = (ROOT / "docs/cli.md").read_text("utf-8")
     known = set(re.findall(r"^\| `([a-z -]+)` \|", manual, re.MULTILINE))
     told = re.findall(r"`bailiwick ([a-z-]+(?: [a-z-]+)*)", RUNBOOK)
@@ -59,8 +59,8 @@ def test_each_fault_is_found_and_over_when_its_cause_is() -> None:
 
 def a_daemon_that_cannot_begin_is_found(members: SlurmMembers) -> None:
     for daemon, file, fault in (
-        ("slurmdbd", "slurmdbd.conf", Fault.ACCOUNTING_DOWN),
-        ("slurmctld", "slurm.conf", Fault.CONTROLLER_DEAD),
+        ("slurmdbd", "slurmdbd.conf", ClusterFault.ACCOUNTING_DOWN),
+        ("slurmctld", "slurm.conf", ClusterFault.CONTROLLER_DEAD),
     ):
         conf = members.folder / CONTROLLER / "etc" / file
         conf.write_text(conf.read_text() + "NoSuchKey=1\n")
@@ -76,9 +76,14 @@ def a_key_that_differs_is_found_before_what_it_leads_to(members: SlurmMembers) -
     key = members.folder / "worker-1/keys/munge.key"
     key.write_bytes(bytes(reversed(members.munge_key)))
     os.kill(members.pid("worker-1", "munged"), signal.SIGKILL)
-    until(lambda: is_found(members, Fault.MUNGE_KEY_DIFFERS, member="worker-1"), "it differs")
-    until(lambda: is_found(members, Fault.NODE_SILENT, member="worker-1"), "it is not understood")
-    assert faults(members)[0].fault is Fault.MUNGE_KEY_DIFFERS, "the cause comes first"
+    until(
+        lambda: is_found(members, ClusterFault.MUNGE_KEY_DIFFERS, member="worker-1"), "it differs"
+    )
+    until(
+        lambda: is_found(members, ClusterFault.NODE_SILENT, member="worker-1"),
+        "it is not understood",
+    )
+    assert faults(members)[0].fault is ClusterFault.MUNGE_KEY_DIFFERS, "the cause comes first"
     members.munge_key = os.urandom(128)
     members.be(*WORKERS)
     until(lambda: faults(members) == [], "all have a new one")
@@ -89,8 +94,10 @@ def a_worker_that_is_silent_is_found(members: SlurmMembers) -> None:
     process = members.pid("worker-1", "slurmd")
     os.kill(process, signal.SIGSTOP)
     try:
-        until(lambda: is_found(members, Fault.NODE_SILENT, member="worker-1"), "it is silent")
-        assert {each.fault for each in faults(members)} == {Fault.NODE_SILENT}
+        until(
+            lambda: is_found(members, ClusterFault.NODE_SILENT, member="worker-1"), "it is silent"
+        )
+        assert {each.fault for each in faults(members)} == {ClusterFault.NODE_SILENT}
     finally:
         os.kill(process, signal.SIGCONT)
     until(lambda: faults(members) == [], "it is heard again")
@@ -117,7 +124,7 @@ def test_a_disk_without_room_and_a_member_that_is_away_are_found() -> None:
             full = members.ask("small/worker-0", do="condition")
             found = find_faults({CONTROLLER: whole, "worker-0": full, "worker-1": "it is away"})
             assert [(each.fault, each.member) for each in found] == [
-                (Fault.MEMBER_AWAY, "worker-1"),
-                (Fault.DISK_FULL, "worker-0"),
+                (ClusterFault.MEMBER_AWAY, "worker-1"),
+                (ClusterFault.DISK_FULL, "worker-0"),
             ]
             assert members.end("small/worker-0") == 0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bailiwick.operators.slurm.__main__ import pack
-from bailiwick.operators.slurm.faults import FREE_BYTES_LEAST, Fault, find_faults
+from bailiwick.operators.slurm.faults import FREE_BYTES_LEAST, ClusterFault, find_faults
 from bailiwick.operators.slurm.manifest import SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.member.accounting_backup import check_brought, write_piece
 from bailiwick.operators.slurm.member.home import Home, MemberError
@@ -33,12 +33,12 @@ def test_what_causes_the_rest_is_said_first() -> None:
         "worker-2": "its machine is gone",
     }
     assert [(each.fault, each.member) for each in find_faults(answers)] == [
-        (Fault.MEMBER_AWAY, "worker-2"),
-        (Fault.DISK_FULL, "worker-0"),
-        (Fault.MUNGE_KEY_DIFFERS, "worker-1"),
-        (Fault.CONTROLLER_DEAD, CONTROLLER),
-        (Fault.WORKER_DOWN, "worker-0"),
-        (Fault.NODE_SILENT, "worker-1"),
+        (ClusterFault.MEMBER_AWAY, "worker-2"),
+        (ClusterFault.DISK_FULL, "worker-0"),
+        (ClusterFault.MUNGE_KEY_DIFFERS, "worker-1"),
+        (ClusterFault.CONTROLLER_DEAD, CONTROLLER),
+        (ClusterFault.WORKER_DOWN, "worker-0"),
+        (ClusterFault.NODE_SILENT, "worker-1"),
     ]
     assert find_faults({CONTROLLER: told("munged"), "worker-0": told("munged", "slurmd")}) == []
 

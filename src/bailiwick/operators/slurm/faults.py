@@ -3,7 +3,7 @@
 The words are those of the runbook (``docs/runbooks/slurm.md``), which has a section for each.
 
 >>> find_faults({"worker-0": "it cannot be asked"})
-[FoundFault(fault=<Fault.MEMBER_AWAY: 'member_away'>, member='worker-0', why='it cannot be asked')]
+[FoundFault(fault=<ClusterFault.MEMBER_AWAY: 'member_away'>, member='worker-0', why='it cannot be asked')]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FREE_BYTES_LEAST: Final = 64 * 2**20
 """With less, the daemons cannot keep their state for long."""
 
 
-class Fault(StrEnum):
+class ClusterFault(StrEnum):
     """What can be wrong; what is earlier here causes what is later, not the other way round."""
 
     MEMBER_AWAY = "member_away"
@@ -33,12 +33,12 @@ class Fault(StrEnum):
     NODE_SILENT = "node_silent"
 
 
-_OF_DAEMON: Final[Mapping[str, Fault]] = {
-    "munged": Fault.MUNGE_DOWN,
-    "mariadbd": Fault.DATABASE_DOWN,
-    "slurmdbd": Fault.ACCOUNTING_DOWN,
-    "slurmctld": Fault.CONTROLLER_DEAD,
-    "slurmd": Fault.WORKER_DOWN,
+_OF_DAEMON: Final[Mapping[str, ClusterFault]] = {
+    "munged": ClusterFault.MUNGE_DOWN,
+    "mariadbd": ClusterFault.DATABASE_DOWN,
+    "slurmdbd": ClusterFault.ACCOUNTING_DOWN,
+    "slurmctld": ClusterFault.CONTROLLER_DEAD,
+    "slurmd": ClusterFault.WORKER_DOWN,
 }
 
 
@@ -46,7 +46,7 @@ _OF_DAEMON: Final[Mapping[str, Fault]] = {
 class FoundFault:
     """One thing that is wrong, and with whom."""
 
-    fault: Fault
+    fault: ClusterFault
     member: str
     why: str
 
@@ -54,23 +54,27 @@ class FoundFault:
 def find_faults(told: Mapping[str, Mapping[str, Any] | str]) -> list[FoundFault]:
     """What is wrong; of a member that could not be asked, ``told`` has why."""
     answers = {key: each for key, each in told.items() if not isinstance(each, str)}
-    found = [FoundFault(Fault.MEMBER_AWAY, k, e) for k, e in told.items() if isinstance(e, str)]
+    found = [
+        FoundFault(ClusterFault.MEMBER_AWAY, k, e) for k, e in told.items() if isinstance(e, str)
+    ]
     key = answers.get(CONTROLLER, {}).get("key", "")
     for member, answer in answers.items():
         found += _of_member(member, answer)
         if key and answer["key"] != key:
             why = f"its key is {answer['key']}, the controller's is {key}"
-            found.append(FoundFault(Fault.MUNGE_KEY_DIFFERS, member, why))
-    rank = list(Fault)
+            found.append(FoundFault(ClusterFault.MUNGE_KEY_DIFFERS, member, why))
+    rank = list(ClusterFault)
     return sorted(found, key=lambda each: (rank.index(each.fault), each.member))
 
 
 def _of_member(member: str, answer: Mapping[str, Any]) -> Iterator[FoundFault]:
     if answer["free_bytes"] < FREE_BYTES_LEAST:
-        yield FoundFault(Fault.DISK_FULL, member, f"{answer['free_bytes'] >> 20} MiB are free")
+        yield FoundFault(
+            ClusterFault.DISK_FULL, member, f"{answer['free_bytes'] >> 20} MiB are free"
+        )
     for daemon, state in answer["daemons"].items():
         if not state["is_up"]:
             told = state["told"] or "it is not up yet"
             yield FoundFault(_OF_DAEMON[daemon], member, f"{daemon}: {told}")
     for node in answer["silent"]:
-        yield FoundFault(Fault.NODE_SILENT, node, "it does not answer the controller")
+        yield FoundFault(ClusterFault.NODE_SILENT, node, "it does not answer the controller")

@@ -88,6 +88,9 @@ class SlurmOperator:
             refused = self._check(scene, cluster)
             if refused:
                 cluster = replace(cluster, wish=ClusterWish.parse(scene.notes.parameters))
+        if refused and base_of(cluster) != scene.notes.base:
+            # Another operator wrote it: what it wrote stays, since this one's was not tried.
+            return self._wait(scene, f"not applied: {refused}", is_seen_to=True)
         number, generation = scene.instance.instance_id, cluster.wish.key_generation
         key = self._keys.munge_key(number, generation)
         scene = rotate_key(scene, key)
@@ -235,7 +238,7 @@ class SlurmOperator:
         instance = scene.instance
         if instance.observed_generation == instance.generation:
             return Settled()
-        if ClusterWish.parse(instance.parameters).storage and CONTROLLER in scene.running:
+        if scene.notes.parameters.get("storage") and CONTROLLER in scene.running:
             try:
                 scene.ask_controller(do="wipe")
             except MemberAway as away:
