@@ -2,8 +2,8 @@
 
 The words are those of the runbook (``docs/runbooks/slurm.md``), which has a section for each.
 
->>> find_faults({"worker-0": "it cannot be asked"})
-[FoundFault(fault=<ClusterFault.MEMBER_AWAY: 'member_away'>, member='worker-0', why='it cannot be asked')]
+>>> [each.fault.value for each in find_faults({"worker-0": "it cannot be asked"})]
+['member_away']
 """
 
 from __future__ import annotations
