@@ -11,15 +11,16 @@ import pytest
 from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import SlurmOffer, manifest_of, pack_member
-from bailiwick.operators.slurm.notes import MemberNote, read_notes, spell_notes
+from bailiwick.operators.slurm.notes import ClusterNotes, MemberNote
 from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster, see_worker
-from bailiwick.operators.slurm.wanted import CONTROLLER, HeldGpu
+from bailiwick.operators.slurm.wanted import CONTROLLER, ClusterWish, HeldGpu
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.wire.fleet import Gpu, Held, Node
 from bailiwick.wire.instances import Instance
 from bailiwick.wire.work import Lease
 
 GIB = 2**30
+WISH = ClusterWish()
 
 
 def node(name: str, *, gpus: int = 4) -> Node:
@@ -54,8 +55,8 @@ def seen(name: str, **held: Any) -> MemberAtWork:
     return MemberAtWork(1, lease(name, **held), node(name), told)
 
 
-def instance(**parameters: object) -> Instance:
-    return Instance.model_construct(instance_id=7, project="vision", parameters=parameters)
+def instance() -> Instance:
+    return Instance.model_construct(instance_id=7, project="vision")
 
 
 def test_a_worker_offers_what_its_lease_holds_and_no_more() -> None:
@@ -71,21 +72,23 @@ def test_part_of_a_gpu_is_refused() -> None:
 
 
 def test_members_of_one_machine_meet_at_loopback_and_others_where_they_say() -> None:
-    near = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": seen("n1")})
+    near = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": seen("n1")}, wish=WISH)
     assert {near.address, *(each.address for each in near.workers)} == {"127.0.0.1"}
-    far = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": seen("n2")})
+    far = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": seen("n2")}, wish=WISH)
     assert [far.address, *(each.address for each in far.workers)] == ["10.0.0.1", "10.0.0.2"]
     known = seen("n2")
     known.node.labels.append("address=10.9.9.9")
-    told = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": known})
+    told = see_cluster(instance(), {CONTROLLER: seen("n1"), "worker-0": known}, wish=WISH)
     assert told.workers[0].address == "10.9.9.9", "the platform knows better"
 
 
 def test_notes_are_read_as_they_were_written_and_odd_ones_are_dropped() -> None:
-    notes = {"controller": MemberNote(1, "a"), "worker-0": MemberNote(2, "b", is_proved=True)}
-    assert read_notes(spell_notes(notes, "x")) == (notes, "x")
-    assert read_notes({"members": {"worker-0": [1]}, "base": 3}) == ({}, "")
-    assert read_notes({"members": 7}) == ({}, "")
+    members = {"controller": MemberNote(1, "a"), "worker-0": MemberNote(2, "b", is_proved=True)}
+    notes = ClusterNotes(members, "x", {"port": 21_000})
+    assert ClusterNotes.read(notes.spell()) == notes
+    odd = {"members": {"worker-0": [1]}, "base": 3, "parameters": "x"}
+    assert ClusterNotes.read(odd) == ClusterNotes()
+    assert ClusterNotes.read({"members": 7}) == ClusterNotes()
 
 
 def test_a_key_is_made_once_kept_private_rotated_and_forgotten(tmp_path: Path) -> None:
@@ -97,10 +100,15 @@ def test_a_key_is_made_once_kept_private_rotated_and_forgotten(tmp_path: Path) -
     for path in (tmp_path / "keys").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
         assert len(base64.b64decode(path.read_text())) == 128
-    keys.rotate(7)
-    assert keys.munge_key(7) != first
-    keys.forget(7)
-    keys.forget(8)
+    second = keys.munge_key(7, 2)
+    assert second not in (first, keys.munge_key(78, 2))
+    keys.forget(7, but=2)
+    assert keys.munge_key(7, 2) == second
+    assert keys.munge_key(7) != first, "what was before is gone"
+    for number in (7, 8):
+        keys.forget(number)
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["instance-78-key-2.munge"]
+    keys.forget(78)
     assert list((tmp_path / "keys").iterdir()) == []
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
 

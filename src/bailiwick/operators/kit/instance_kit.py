@@ -149,7 +149,7 @@ class Kit:
 
     def run_inside(
         self,
-        component_key: str,
+        member: str | int,
         command: Sequence[str],
         *,
         given: bytes = b"",
@@ -157,27 +157,29 @@ class Kit:
     ) -> RanInside:
         """Run a program inside a member that is there, with this on its input; how it ended.
 
-        It needs ``scheduler.job.exec``.
+        The member is known by what it is called, or by its number. It needs ``scheduler.job.exec``.
         """
         self._check_leads()
-        client, job_id = self._tools.client, self._running(component_key).job_id or 0
+        client, job_id = self._tools.client, self._running(member).job_id or 0
         return run_inside(client, job_id, command=command, given=given, within_s=within_s)
 
-    def lease(self, component_key: str) -> Lease:
+    def lease(self, member: str | int) -> Lease:
         """What a member that is there holds, and where; it needs ``scheduler.lease.read``."""
-        lease_id = self._running(component_key).lease_id
+        lease_id = self._running(member).lease_id
         return self._tools.client.send(LEASE_READ, path={"lease_id": lease_id or 0})
 
     def node(self, name: str) -> Node:
         """The machine on which a member is; it needs ``scheduler.node.read``."""
         return self._tools.client.send(NODE_READ, path={"node": name})
 
-    def _running(self, component_key: str) -> InstanceMember:
-        """The newest member of that name that is there."""
+    def _running(self, member: str | int) -> InstanceMember:
+        """The newest member of that name, or the one of that number, that is there."""
         up = (MemberPhase.READY, MemberPhase.DRAINING)
-        found = [e for e in self.members if e.component_key == component_key and e.phase in up]
+        found = [
+            e for e in self.members if member in (e.component_key, e.member_id) and e.phase in up
+        ]
         if not found or found[-1].job_id is None:
-            raise Outdated(f"{component_key} does not run")
+            raise Outdated(f"{member} does not run")
         return found[-1]
 
     # -- status ------------------------------------------------------------------------------

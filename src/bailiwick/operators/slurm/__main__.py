@@ -5,17 +5,30 @@ python -m bailiwick.operators.slurm pack FOLDER [--cpus 4] [--mem 8GiB] [--gpus 
 
 python -m bailiwick.operators.slurm run --keys FOLDER [--app slurm] [--alone]
     looks after the clusters of a project; where it asks is in the environment
+    ``--packed FOLDER`` for members of another version than this operator's
+
+python -m bailiwick.operators.slurm backup NAME FILE
+python -m bailiwick.operators.slurm restore NAME FILE
+    have the accounting of a cluster as a file, and back
+
+python -m bailiwick.operators.slurm triage NAME
+    says what is wrong with a cluster, the cause first; docs/runbooks/slurm.md says what to do
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
+from bailiwick.operators.slurm.backups import load_backup, save_backup
+from bailiwick.operators.slurm.cluster_calls import ClusterCalls
+from bailiwick.operators.slurm.faults import find_faults
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of, pack_member
+from bailiwick.operators.slurm.questions import MemberPrograms
 from bailiwick.operators.slurm.reconciling import SlurmOperator
 
 
@@ -35,10 +48,24 @@ def main(words: list[str] | None = None) -> None:
     packing.add_argument("--gpus", default="", help="of a worker: GENERATION:COUNT")
     packing.add_argument("--controller-cpus", type=float, default=1)
     packing.add_argument("--controller-mem", default="2GiB")
+    packing.add_argument("--upgrades-from", action="append", default=[], metavar="VERSION")
     running = verbs.add_parser("run", help="look after the clusters of a project")
     running.add_argument("--keys", type=Path, required=True, help="folder of the clusters' keys")
     running.add_argument("--app", default=APP, help="as the catalog calls it")
+    packed = "what was packed for another version: its members begin that program"
+    running.add_argument("--packed", type=Path, action="append", default=[], help=packed)
     running.add_argument("--alone", action="store_true", help="there is no other replica")
+    one = verbs.add_parser("triage", help="say what is wrong with a cluster, the cause first")
+    one.add_argument("name", help="of the instance")
+    one.add_argument("--app", default=APP, help="as the catalog calls it")
+    for verb, what in (
+        ("backup", "have the accounting of a cluster as a file"),
+        ("restore", "have the accounting of a cluster be what is in a file"),
+    ):
+        one = verbs.add_parser(verb, help=what)
+        one.add_argument("name", help="of the instance")
+        one.add_argument("file", type=Path)
+        one.add_argument("--app", default=APP, help="as the catalog calls it")
     told = parser.parse_args(words)
     if told.verb == "pack":
         offer = SlurmOffer(
@@ -48,20 +75,42 @@ def main(words: list[str] | None = None) -> None:
             gpus=told.gpus,
             controller_cpus=told.controller_cpus,
             controller_mem=told.controller_mem,
+            upgrades_from=tuple(told.upgrades_from),
         )
         pack(told.folder, offer)
         return
+    if told.verb == "backup":
+        settings = OperatorSettings.from_environ(told.app)
+        print(save_backup(settings, told.name, path=told.file))
+        return
+    if told.verb == "triage":
+        sys.exit(triage(OperatorSettings.from_environ(told.app), told.name))
+    if told.verb == "restore":
+        load_backup(OperatorSettings.from_environ(told.app), told.name, path=told.file)
+        return
     settings = OperatorSettings.from_environ(told.app, term_s=0 if told.alone else TERM_S)
-    run_operator(SlurmOperator(ClusterKeys(told.keys), pack_member()), settings)
+    programs = MemberPrograms.read(pack_member(), told.packed)
+    run_operator(SlurmOperator(ClusterKeys(told.keys), programs), settings)
 
 
-def pack(folder: Path, offer: SlurmOffer) -> None:
+def triage(settings: OperatorSettings, name: str) -> int:
+    """Print what is wrong with a cluster; how many faults there are."""
+    with ClusterCalls(settings, name) as calls:
+        instance, found = calls.instance, find_faults(calls.conditions())
+    print(f"correlation app-instance-{instance.instance_id}")
+    print(f"{instance.phase.value}: {instance.reason or 'nothing was reported'}")
+    for each in found:
+        print(f"{each.fault.value} {each.member} {each.why}")
+    return min(len(found), 1)
+
+
+def pack(folder: Path, offer: SlurmOffer, *, program: bytes | None = None) -> None:
     """Write what is published."""
-    program = pack_member()
+    program = pack_member() if program is None else program
     blobs = folder / "sha256"
     blobs.mkdir(parents=True, exist_ok=True)
     (blobs / digest_of(program).partition(":")[2]).write_bytes(program)
-    (folder / "manifest.json").write_text(manifest_of(offer))
+    (folder / "manifest.json").write_text(manifest_of(offer, program))
     print(digest_of(program))
 
 

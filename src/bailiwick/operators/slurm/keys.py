@@ -1,4 +1,4 @@
-"""The keys of clusters, in the operator's own folder: made once for each, gone with it.
+"""The keys of clusters, in the operator's own folder: one for each generation, gone with it.
 
 Whoever has a cluster's key is the whole cluster. So it is in this folder and in its members, and
 nowhere else: not in parameters, notes, logs or the journal.
@@ -22,20 +22,19 @@ class ClusterKeys:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
 
-    def munge_key(self, instance_id: int) -> bytes:
+    def munge_key(self, instance_id: int, generation: int = 1) -> bytes:
         """The key of a cluster; made if there is none yet."""
-        path = self._path(instance_id)
+        path = self._path(instance_id, str(generation))
         if not path.exists():
             self._make(path)
         return base64.b64decode(SecretFile(path).read())
 
-    def rotate(self, instance_id: int) -> None:
-        """Have another key from now on."""
-        SecretFile(self._path(instance_id)).replace(_new_key())
-
-    def forget(self, instance_id: int) -> None:
-        """Remove the key of a cluster that is gone."""
-        self._path(instance_id).unlink(missing_ok=True)
+    def forget(self, instance_id: int, *, but: int | None = None) -> None:
+        """Remove the keys of a cluster that is gone, or those that it had before this one."""
+        kept = None if but is None else self._path(instance_id, str(but))
+        for path in self._folder.glob(self._path(instance_id, "*").name):
+            if path != kept:
+                path.unlink(missing_ok=True)
 
     def _make(self, path: Path) -> None:
         scratch = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -47,8 +46,8 @@ class ClusterKeys:
         finally:
             scratch.unlink()
 
-    def _path(self, instance_id: int) -> Path:
-        return self._folder / f"instance-{instance_id}.munge"
+    def _path(self, instance_id: int, generation: str) -> Path:
+        return self._folder / f"instance-{instance_id}-key-{generation}.munge"
 
 
 def _new_key() -> str:

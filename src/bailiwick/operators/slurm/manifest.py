@@ -35,6 +35,8 @@ by itself is found by `app-instance-N`.
 3. `bailiwick logs job-N`: which daemons came up, and which ended.
 4. `bailiwick exec job-N -- sh -c 'tail -n 50 log/*.log'`: what the daemons say.
 5. `bailiwick events list --correlation ID`: what the request led to.
+6. `python -m bailiwick.operators.slurm triage NAME`: what is wrong, the cause first. The runbook of
+   the manual has a section for each word that it says.
 """
 
 
@@ -49,6 +51,8 @@ class SlurmOffer:
     """``GENERATION:COUNT``, such as ``nvidia_hopper:4``; none if empty."""
     controller_cpus: float = 1
     controller_mem: str = "2GiB"
+    upgrades_from: tuple[str, ...] = ()
+    """Versions from which instances may be upgraded to this one."""
 
     def worker(self) -> dict[str, Any]:
         """The shape of a worker, in the words of a manifest."""
@@ -66,8 +70,9 @@ def pack_member() -> bytes:
     return pack(Path(__file__).parent / "member")
 
 
-def manifest_of(offer: SlurmOffer) -> str:
+def manifest_of(offer: SlurmOffer, program: bytes | None = None) -> str:
     """The manifest as a document; JSON, which is YAML as well."""
+    digest = digest_of(pack_member() if program is None else program)
     command = ["python3", "-I", "-c", BOOTSTRAP, "run"]
     role: dict[str, Any] = {"artifact": "member", "command": command}
     document = {
@@ -85,14 +90,13 @@ def manifest_of(offer: SlurmOffer) -> str:
             },
             "worker": {**role, "count": [0, WORKERS_MAX], "shape": offer.worker()},
         },
-        "artifacts": {
-            "member": {"kind": "blob", "digest": digest_of(pack_member()), "source": SOURCE}
-        },
+        "artifacts": {"member": {"kind": "blob", "digest": digest, "source": SOURCE}},
         "permissions": list(PERMISSIONS),
         "runtime_backend": "slurm",
         "scheduler_types": ["slurm"],
         "health": {"ready_within": "5m"},
         "delete": {"within": "5m"},
+        "upgrades": [{"from": each, "to": offer.version} for each in offer.upgrades_from],
         "rollback": {"data": "kept"},
         "billing_units": ["job_hour"],
         "runbook": _RUNBOOK,
@@ -109,6 +113,7 @@ _PARAMETERS: Final[dict[str, Any]] = {
         "kill_wait_s": {"type": "integer", "minimum": 1, "maximum": 3_600, "default": 30},
         "max_time_min": {"type": "integer", "minimum": 0, "maximum": 525_600, "default": 0},
         "storage": {"type": "string", "maxLength": 120, "default": ""},
+        "key_generation": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 1},
         "pretend_gpus": {"type": "boolean", "default": False},
     },
 }

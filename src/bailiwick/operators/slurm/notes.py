@@ -15,28 +15,51 @@ class MemberNote:
     is_proved: bool = field(default=False, kw_only=True)
 
 
-def read_notes(notes: Mapping[str, object]) -> tuple[dict[str, MemberNote], str]:
-    """The members that were told what to be, and the parameters of then; what is odd is dropped."""
-    found: dict[str, MemberNote] = {}
-    told = notes.get("members")
-    for key, row in told.items() if isinstance(told, dict) else ():
-        match row:
-            case [int(member_id), str(revision), bool(is_proved)]:
-                found[str(key)] = MemberNote(member_id, revision, is_proved=is_proved)
-            case _:
-                pass  # somebody else's: the member is told again what to be
-    base = notes.get("base")
-    return found, base if isinstance(base, str) else ""
+@dataclass(frozen=True, slots=True)
+class ClusterNotes:
+    """What was done so far."""
 
+    members: Mapping[str, MemberNote] = field(default_factory=dict)
+    base: str = ""
+    """By what one sees that other parameters are wanted than were applied."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """Those that were applied."""
+    key: str = ""
+    """The mark of the key that all members have."""
 
-def spell_notes(members: Mapping[str, MemberNote], base: str) -> dict[str, object]:
-    """The same as JSON.
+    @classmethod
+    def read(cls, notes: Mapping[str, object]) -> ClusterNotes:
+        """As they were written; what is odd is dropped, and its member told again what to be."""
+        found: dict[str, MemberNote] = {}
+        told = notes.get("members")
+        for key, row in told.items() if isinstance(told, dict) else ():
+            match row:
+                case [int(member_id), str(revision), bool(is_proved)]:
+                    found[str(key)] = MemberNote(member_id, revision, is_proved=is_proved)
+                case _:
+                    pass
+        base, parameters, key = (notes.get(name) for name in ("base", "parameters", "key"))
+        return cls(
+            found,
+            base if isinstance(base, str) else "",
+            parameters if isinstance(parameters, dict) else {},
+            key if isinstance(key, str) else "",
+        )
 
-    >>> read_notes(spell_notes({"worker-0": MemberNote(7, "ab")}, "x"))
-    ({'worker-0': MemberNote(member_id=7, revision='ab', is_proved=False)}, 'x')
-    """
-    rows = {
-        key: [note.member_id, note.revision, note.is_proved]
-        for key, note in sorted(members.items())
-    }
-    return {"members": rows, "base": base}
+    def spell(self) -> dict[str, object]:
+        """The same as JSON.
+
+        >>> ClusterNotes.read(ClusterNotes({"worker-0": MemberNote(7, "ab")}, "x").spell())
+        ClusterNotes(members={'worker-0': MemberNote(member_id=7, revision='ab', \
+is_proved=False)}, base='x', parameters={}, key='')
+        """
+        rows = {
+            key: [note.member_id, note.revision, note.is_proved]
+            for key, note in sorted(self.members.items())
+        }
+        return {
+            "members": rows,
+            "base": self.base,
+            "parameters": dict(self.parameters),
+            "key": self.key,
+        }

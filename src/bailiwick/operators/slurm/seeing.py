@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bailiwick.client import ClientError
+from bailiwick.operators.slurm.questions import MemberAway, MemberTalk
 from bailiwick.operators.slurm.wanted import (
     CONTROLLER,
     Cluster,
@@ -25,7 +27,7 @@ from bailiwick.operators.slurm.wanted import (
 )
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire.fleet import Node
-from bailiwick.wire.instances import Instance
+from bailiwick.wire.instances import Instance, InstanceMember
 from bailiwick.wire.work import Lease
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -54,7 +56,19 @@ class MemberAtWork:
         return str(labels.get("address") or self.told.get("outward") or _LOOPBACK)
 
 
-def see_cluster(instance: Instance, seen: Mapping[str, MemberAtWork]) -> Cluster:
+def see_member(talk: MemberTalk, member: InstanceMember, *, is_new: bool) -> MemberAtWork:
+    """What the platform says of a member, and it says of itself."""
+    told = talk.ask(member, {"do": "facts"}, is_new=is_new)
+    try:
+        lease = talk.kit.lease(member.member_id)
+        return MemberAtWork(member.member_id, lease, talk.kit.node(lease.node), told)
+    except ClientError as error:  # it has just ended
+        raise MemberAway(f"{member.component_key} holds nothing: {error}") from error
+
+
+def see_cluster(
+    instance: Instance, seen: Mapping[str, MemberAtWork], *, wish: ClusterWish
+) -> Cluster:
     """The cluster of an instance, whose controller is among those that are seen."""
     is_one_machine = len({member.lease.node for member in seen.values()}) == 1
 
@@ -77,7 +91,7 @@ def see_cluster(instance: Instance, seen: Mapping[str, MemberAtWork]) -> Cluster
         user=str(controller.told["user"]),
         address=address_of(controller),
         host=controller.host,
-        wish=ClusterWish.parse(instance.parameters),
+        wish=wish,
         workers=tuple(sorted(workers, key=lambda worker: worker.index)),
     )
 

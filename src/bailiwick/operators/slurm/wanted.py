@@ -53,6 +53,8 @@ class ClusterWish:
     """The longest that a job may take; 0 is no limit."""
     storage: str = ""
     """A folder that members see, on which the controller keeps its state; else it is its own."""
+    key_generation: int = 1
+    """Another number has another key made, and taken by all members together."""
     pretend_gpus: bool = False
     """For machines without the devices that their inventory names: they are counted anyway."""
 
@@ -62,13 +64,15 @@ class ClusterWish:
         _check("partition", self.partition, pattern=_WORD)
         check_integer("kill_wait_s", self.kill_wait_s, low=1, high=3_600)
         check_integer("max_time_min", self.max_time_min, low=0, high=525_600)
+        check_integer("key_generation", self.key_generation, low=1, high=1_000_000)
         if self.storage:
             _check("storage", self.storage, pattern=_PATH)
 
     @classmethod
     def parse(cls, parameters: Mapping[str, object]) -> ClusterWish:
         """As an instance has them; what nobody knows is refused."""
-        kinds = {"port": int, "kill_wait_s": int, "max_time_min": int, "pretend_gpus": bool}
+        numbers = ("port", "kill_wait_s", "max_time_min", "key_generation")
+        kinds = {**dict.fromkeys(numbers, int), "pretend_gpus": bool}
         for name, value in parameters.items():
             if name not in cls.__dataclass_fields__:
                 raise InvalidValue("parameters", name, "a parameter of this app")
@@ -76,9 +80,21 @@ class ClusterWish:
                 raise InvalidValue(name, value, f"a value of type {kinds.get(name, str).__name__}")
         return cls(**parameters)  # type: ignore[arg-type]  # judged just above
 
+    def spell(self) -> dict[str, object]:
+        """The same as parameters; what is as nobody said is left out.
+
+        >>> ClusterWish.parse({"port": 21_000, "partition": "main"}).spell()
+        {'port': 21000}
+        """
+        found, usual = ({e: getattr(w, e) for e in _NAMES} for w in (self, ClusterWish()))
+        return {name: value for name, value in found.items() if value != usual[name]}
+
     def first_port(self, instance_id: int) -> int:
         """Where the ports of an instance begin."""
         return self.port or _PORT_FIRST + instance_id % _PORT_BLOCKS * PORTS
+
+
+_NAMES: Final = tuple(ClusterWish.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)

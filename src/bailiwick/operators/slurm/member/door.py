@@ -13,30 +13,32 @@ Rules:
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import threading
+import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from .accounting_backup import backup, check_brought, read_piece, write_piece
+from .condition import condition
 from .draining import drain, lose
 from .dry_start import dry_start
 from .facts import facts
 from .home import Home, MemberError
 from .keeper import Keeper
-from .probing import probe
+from .probing import probe, silent
 from .processes import call
+from .question_client import PATIENCE_S, read_all
 
 PROGRAMS: Final = frozenset(
     ("sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "squeue", "srun")
 )
 _WORKER: Final = re.compile(r"worker-[0-9]{1,4}\Z")
 _WORKERS_MAX: Final = 1_000
-_BYTES_MAX: Final = 4 * 2**20
 _WAIT_S_MAX: Final = 120.0
-_PATIENCE_S: Final = 150.0
 
 
 class MemberDoor:
@@ -52,13 +54,12 @@ class MemberDoor:
         self._plug.listen(16)
         self._answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "facts": lambda _: facts(home) | keeper.state(),
+            "condition": lambda _: condition(home, keeper.state()),
             "apply": self._apply,
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,
             "check": self._check,
-            "probe": lambda told: {
-                "told": probe(home, _names(told["workers"]), wait_s=_seconds(told))
-            },
+            "probe": self._probe,
             "drain": lambda told: drain(
                 home,
                 _names([told["worker"]])[0],
@@ -66,7 +67,14 @@ class MemberDoor:
                 wait_s=_seconds(told),
             ),
             "lose": self._lose,
+            "stage_key": self._stage_key,
+            "switch_key": self._switch_key,
             "wipe": self._wipe,
+            "backup": lambda _: backup(home),
+            "backup_read": self._read_backup,
+            "backup_write": self._write_backup,
+            "restore": self._restore,
+            "end": self._end,
         }
 
     def open(self) -> None:
@@ -80,7 +88,7 @@ class MemberDoor:
 
     def _talk(self, plug: socket.socket) -> None:
         with plug, suppress(OSError):
-            plug.settimeout(_PATIENCE_S)
+            plug.settimeout(PATIENCE_S)
             try:
                 told = json.loads(read_all(plug))
                 answer = self._answers[told["do"]](told)
@@ -100,6 +108,17 @@ class MemberDoor:
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         return {"code": done.returncode, "out": out, "err": err}
 
+    def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
+        """How the member is once it is up, which of these take no jobs, and who is silent."""
+        until = time.monotonic() + _seconds(told)
+        workers, state = _names(told["workers"]), self._keeper.await_up(_seconds(told))
+        is_up = state["is_up"] and state["is_settled"]
+        left_s = max(1.0, until - time.monotonic())
+        if not is_up:
+            return state
+        told = probe(self._home, workers, wait_s=left_s)
+        return state | {"told": told, "silent": silent(self._home)}
+
     def _check(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"refused": dry_start(self._home, told["files"])}
 
@@ -108,8 +127,32 @@ class MemberDoor:
             lose(self._home, worker)
         return {}
 
+    def _stage_key(self, told: dict[str, Any]) -> dict[str, Any]:
+        self._home.stage_key(told["munge_key"])
+        return {}
+
+    def _switch_key(self, told: dict[str, Any]) -> dict[str, Any]:
+        self._keeper.switch_key(told["digest"])
+        return self._keeper.await_up(_seconds(told))
+
+    def _read_backup(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"data": b64encode(read_piece(self._home, int(told["offset"]))).decode()}
+
+    def _write_backup(self, told: dict[str, Any]) -> dict[str, Any]:
+        data = b64decode(told["data"], validate=True)
+        write_piece(self._home, int(told["offset"]), data=data)
+        return {}
+
+    def _restore(self, told: dict[str, Any]) -> dict[str, Any]:
+        check_brought(self._home, told["digest"])
+        return self._keeper.restore(_seconds(told))
+
     def _wipe(self, _: dict[str, Any]) -> dict[str, Any]:
         self._home.is_to_be_wiped = True
+        return {}
+
+    def _end(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._keeper.is_ending = True
         return {}
 
 
@@ -122,23 +165,3 @@ def _names(told: list[str]) -> list[str]:
 
 def _seconds(told: dict[str, Any]) -> float:
     return min(float(told.get("wait_s", 30)), _WAIT_S_MAX)
-
-
-def read_all(plug: socket.socket) -> bytes:
-    """Everything that is sent, up to the bound."""
-    found = b""
-    while piece := plug.recv(65_536):  # bounded by the size
-        found += piece
-        if len(found) > _BYTES_MAX:
-            raise MemberError(f"more than {_BYTES_MAX} bytes")
-    return found
-
-
-def ask(home: str, question: bytes) -> bytes:
-    """Ask the member that lives in a folder."""
-    with socket.socket(socket.AF_UNIX) as plug:
-        plug.settimeout(_PATIENCE_S)
-        plug.connect(os.path.join(home, "run/door"))
-        plug.sendall(question)
-        plug.shutdown(socket.SHUT_WR)
-        return read_all(plug)

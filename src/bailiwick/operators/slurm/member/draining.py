@@ -38,10 +38,12 @@ def drain(home: Home, worker: str, *, is_urgent: bool, wait_s: float) -> dict[st
 def lose(home: Home, worker: str) -> None:
     """Tell the controller that a worker is gone; its jobs are requeued now, not after a silence.
 
-    One that was drained before it went is forgotten already, and is not brought to mind again.
+    One that was removed is forgotten already, and is not brought to mind again. One that drained
+    itself before it was gone is not to stay so: whoever takes its place takes jobs.
     """
     if node_state(home, worker):
         _set(home, worker, "down", "reason=its member is gone")
+        _set(home, worker, "undrain")
 
 
 def node_state(home: Home, worker: str) -> str:

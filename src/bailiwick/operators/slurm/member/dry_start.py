@@ -35,6 +35,7 @@ _BAD: Final = re.compile(
     r"|killing job|requeue.*missing|aborting jobid|partition.*not found",
     re.IGNORECASE,
 )
+_BEFORE: Final = re.compile(r"^(\[[^]]*\] |slurmctld: )")
 _HARMLESS: Final = re.compile(r"pmix|mpi", re.IGNORECASE)
 
 
@@ -120,7 +121,9 @@ def _try(trial: _Trial) -> str:
     out = trial.root / "log/trial.out"
     text += out.read_text(errors="replace")
     out.unlink()
-    told = [line for line in text.splitlines() if _BAD.search(line) and not _HARMLESS.search(line)]
+    # The same stands in the log and on its output, with and without a time.
+    lines = [_BEFORE.sub("", line) for line in text.splitlines()]
+    told = [line for line in lines if _BAD.search(line) and not _HARMLESS.search(line)]
     if told:
         return " | ".join(dict.fromkeys(told))[:600]
     return "" if is_up else "it did not come up"

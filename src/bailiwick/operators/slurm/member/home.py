@@ -16,6 +16,7 @@ import os
 import pwd
 import secrets
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,13 +128,24 @@ class Home:
 
     def write_key(self, text: str) -> bool:
         """Have this key for munge; whether it is another than before."""
-        key = base64.b64decode(text, validate=True)
-        if len(key) != _KEY_BYTES:
-            raise MemberError(f"a key of {_KEY_BYTES} bytes is needed")
-        path = self.root / "keys/munge.key"
+        key, path = _key_in(text), self.root / "keys/munge.key"
         if path.exists() and path.read_bytes() == key:
             return False
         write(path, key, mode=0o600)
+        return True
+
+    def stage_key(self, text: str) -> None:
+        """Have this key at hand; the one before stays in use."""
+        write(self.root / "keys/next.key", _key_in(text), mode=0o600)
+
+    def switch_key(self, digest: str) -> bool:
+        """Use the key that is at hand and has this digest; whether it is another than before."""
+        now, coming = self.root / "keys/munge.key", self.root / "keys/next.key"
+        if now.exists() and sha256(now.read_bytes()).hexdigest() == digest:
+            return False
+        if not coming.exists() or sha256(coming.read_bytes()).hexdigest() != digest:
+            raise MemberError("that key was not brought here")
+        coming.replace(now)
         return True
 
     def pretend_gpus(self, count: int) -> None:
@@ -152,6 +164,13 @@ class Home:
         is_elsewhere = self.state != self.root / "state"
         if self.is_to_be_wiped and is_elsewhere and (self.state / "ctld").is_dir():
             shutil.rmtree(self.state)
+
+
+def _key_in(text: str) -> bytes:
+    key = base64.b64decode(text, validate=True)
+    if len(key) != _KEY_BYTES:
+        raise MemberError(f"a key of {_KEY_BYTES} bytes is needed")
+    return key
 
 
 def write(path: Path, data: bytes, *, mode: int = 0o644) -> None:

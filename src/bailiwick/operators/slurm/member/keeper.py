@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .accounting_backup import restore
 from .daemons import DaemonSpec, daemons_of
 from .home import Home, MemberError
 from .processes import call, reap, start, stop, sweep
@@ -55,6 +56,8 @@ class Keeper:
         self._kept: list[_Kept] = []
         self._applied: dict[str, Any] = {}
         self._todo: list[str] = []
+        self._refused = ""
+        """Why the accounting was not restored the last time."""
         self.is_ending = False
 
     # -- what others ask ---------------------------------------------------------------------
@@ -82,6 +85,21 @@ class Keeper:
             if is_other_key:
                 self._todo.append("munged")
             self._todo += [each for each in _follows(changed) if each not in self._todo]
+
+    def switch_key(self, digest: str) -> None:
+        """Use the key that was brought; nothing but ``munged`` is started again for it."""
+        with self._changed:
+            if self._home.switch_key(digest) and "munged" not in self._todo:
+                self._todo.append("munged")
+
+    def restore(self, wait_s: float) -> dict[str, Any]:
+        """Have the accounting be what was brought; how it is then, and why it was not."""
+        with self._changed:
+            if self._applied.get("role") != "controller":
+                raise MemberError("only a controller has an accounting")
+            if "restore" not in self._todo:
+                self._todo.append("restore")
+        return self.await_up(wait_s) | {"refused": self._refused}
 
     @property
     def applied(self) -> dict[str, Any]:
@@ -182,6 +200,9 @@ class Keeper:
                 name = "slurmctld"
             else:
                 return
+        if name == "restore":
+            self._restore(kept)
+            return
         found = kept.get(name)
         if found is None:
             return
@@ -189,6 +210,21 @@ class Keeper:
             stop(found.process, wait_s=found.spec.stop_s)
         found.process, found.is_up, found.due = None, False, 0.0
         self._look_at(found)
+
+    def _restore(self, kept: dict[str, _Kept]) -> None:
+        away = [kept[name] for name in ("slurmctld", "slurmdbd")]
+        for each in away:
+            if each.process is not None:
+                stop(each.process, wait_s=each.spec.stop_s)
+            each.process, each.is_up, each.due = None, False, 0.0
+        self._refused = ""
+        try:
+            restore(self._home)
+        except (MemberError, OSError) as error:
+            self._refused = str(error)
+            self._say(f"the accounting was not restored: {error}")
+        for each in away:
+            each.was_up = False  # in order again: the accounting, then the controller
 
     def _end(self) -> list[int]:
         for kept in reversed(self._kept):

@@ -17,7 +17,7 @@ from .home import Home
 from .processes import call
 
 _LOOK_S: Final = 0.5
-_MARGIN_S: Final = 3.0
+_MARGIN_S: Final = 10.0
 _WORDS_S: Final = 5.0
 
 

@@ -10,10 +10,12 @@ import os
 import signal
 import sys
 from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
-from .door import MemberDoor, ask
-from .home import Home, MemberError
+from . import question_client
+from .door import MemberDoor
+from .home import Home, MemberError, write
 from .keeper import Keeper
 from .leaving import LeaseWatch
 from .processes import adopt_orphans
@@ -25,10 +27,7 @@ def main() -> None:
     if word == "run":
         sys.exit(run(Path.cwd()))
     if word == "ask":
-        try:
-            sys.stdout.buffer.write(ask(os.getcwd(), sys.stdin.buffer.read()))
-        except OSError as error:
-            sys.exit(f"the member does not answer: {error}")
+        question_client.main()
         return
     sys.exit(__doc__)
 
@@ -49,6 +48,7 @@ def run(folder: Path) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
+    _lay_asking(home)
     MemberDoor(home, keeper).open()
     _say("waits to be told what to be")
     worker: list[LeaseWatch] = []
@@ -63,6 +63,13 @@ def run(folder: Path) -> int:
     left = keeper.run(look)
     home.wipe_state()
     return 1 if left else 0
+
+
+def _lay_asking(home: Home) -> None:
+    """Have the few lines beside the door by which questions are passed on."""
+    source = get_data(__package__, "question_client.py")  # also out of an archive
+    assert source is not None  # it was imported from there
+    write(home.root / "run/ask.py", source)
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,7 @@
-"""Whether workers take jobs: one of each kind is run on each, and has to end well.
+"""Whether workers take jobs: one is run on each, and has to end well.
 
-A node that looks idle may fail every job. Only a job that came back from it tells. Since a batch
-job needs more of a worker than a step does, both are tried.
+A node that looks idle may fail every job. Only a job that came back from it tells. A batch job
+needs other things of a worker than a step does, so the probe is a batch job that begins a step.
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from .draining import node_state
 from .home import Home
 from .processes import call
 
 _SMALL: Final = ("-t1", "--mem=1", "-J", "probe")
-_LOOK_S: Final = 0.2
+_STEP: Final = "srun -Q true"
+_STEP_S: Final = 10.0
+_LOOK_S: Final = 0.15
+_JOIN_S: Final = 15.0
+"""How long a worker that was told what to be may take to say so to the controller."""
+_MARKS: Final = "*~#!%$@^-"
 _AT_ONCE: Final = 8
 _ON_ITS_WAY: Final = frozenset(("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"))
 
@@ -27,31 +33,57 @@ def probe(home: Home, workers: list[str], *, wait_s: float) -> dict[str, str]:
         return dict(zip(workers, told, strict=True))
 
 
+def silent(home: Home) -> list[str]:
+    """Workers that are known and do not answer the controller."""
+    rows = call(home, ("sinfo", "-hN", "-o", "%N %T"), wait_s=_STEP_S).stdout.decode().splitlines()
+    found = [row.split() for row in rows]
+    return sorted({name for name, state in found if state.endswith("*") or _is_down(state)})
+
+
+def _is_down(state: str) -> bool:
+    return state.rstrip(_MARKS) in ("", "down", "fail", "error", "future")
+
+
 def _probe_one(home: Home, worker: str, *, until: float) -> str:
+    joins = min(until, time.monotonic() + _JOIN_S)
+    while _is_down(node_state(home, worker)) and time.monotonic() < joins:
+        time.sleep(_LOOK_S)
+    if _is_down(node_state(home, worker)):
+        return f"it is {node_state(home, worker) or 'not known'}"
+    if _works(home, worker):
+        return ""
+    # One job, which is a batch job here and begins a step there: a worker of one core has no room
+    # for two at once.
     made = call(
         home,
-        ("sbatch", "--parsable", "-w", worker, *_SMALL, "-o", "/dev/null", "--wrap", "true"),
+        ("sbatch", "--parsable", "-w", worker, *_SMALL, "-o", "/dev/null", "--wrap", _STEP),
         wait_s=_left(until),
     )
     if made.returncode:
         return f"sbatch: {_told(made.stderr)}"
-    job = made.stdout.decode().strip()
-    step = call(home, ("srun", "-Q", "-w", worker, *_SMALL, "true"), wait_s=_left(until))
-    if step.returncode:
-        call(home, ("scancel", job))
-        return f"srun: {_told(step.stderr)}"
-    state = "PENDING"
-    while state in _ON_ITS_WAY:  # bounded by ``until``
+    job, state = made.stdout.decode().strip(), "PENDING"
+    while state in _ON_ITS_WAY and time.monotonic() < until:
+        time.sleep(_LOOK_S)
         shown = call(home, ("scontrol", "-o", "show", "job", job), wait_s=_left(until))
         words = [word for word in shown.stdout.decode().split() if word.startswith("JobState=")]
         state = words[0].partition("=")[2] if words else "UNKNOWN"
-        if time.monotonic() > until:
-            break
-        time.sleep(_LOOK_S)
+        if state == "PENDING" and _works(home, worker):
+            state = "COMPLETED"
+    call(home, ("scancel", job))  # if it still waits
     if state == "COMPLETED":
         return ""
-    call(home, ("scancel", job))
-    return f"the batch job {job} is {state}"
+    return f"the probe, job {job}, is {state}"
+
+
+def _works(home: Home, worker: str) -> bool:
+    """Whether it has work, and takes a step within it; such a step waits for no room."""
+    asked = ("squeue", "-h", "-w", worker, "-t", "R", "-o", "%i %j")
+    rows = [row.split() for row in call(home, asked).stdout.decode().splitlines()]
+    for job in [row[0] for row in rows if row[1:] != ["probe"]][:1]:
+        step = ("srun", "-Q", f"--jobid={job}", "--overlap", "-N1", "-n1", "-w", worker)
+        done = call(home, (*step, "-J", "probe", "true"), wait_s=_STEP_S)
+        return done.returncode == 0
+    return False
 
 
 def _left(until: float) -> float:
