@@ -233,6 +233,15 @@ def test_an_operator_is_nobody_for_another_runtime_or_a_project(house: HttpHouse
         body = None if path == rival else {"credential": "key", "purpose": "render"}
         found = house.client.request(method, path, headers=own, json=body)
         assert found.status_code == 404, found.text
+    # Nor for another runtime of the same owner record, and what is behind that.
+    wish = shared_wish("lab") | {"runtime": "three", "environment": "stage"}
+    wish["accepted_digest"] = rule_digest(wish, "lab")
+    made = house.ask(TINA, "POST", ALL, json=wish)
+    number = made.json()["instance_id"]
+    assert house.client.get(f"{ALL}/three", headers=own).status_code == 404
+    beside = f"/v1/tenants/lab/projects/p/instances/{number}"
+    assert house.client.get(beside, headers=own).status_code == 404
+    assert house.client.get(f"{beside}/members", headers=own).status_code == 404
     # Instance 1 is of the very project that is the owner record, and not behind the runtime.
     assert (
         house.client.get("/v1/tenants/lab/projects/p/instances/1", headers=own).status_code == 404
