@@ -96,6 +96,7 @@ from tests.support.app_manifests import hello
 from tests.support.instance_histories import instances, units_and_checks
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
+from tests.support.shared_histories import shared_runtimes
 from tests.support.wide_open import wide_settings
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "kernel"
@@ -496,6 +497,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "apps-26": _apps,
     "instances-93": instances,
     "units-102": units_and_checks,
+    "shared-115": shared_runtimes,
 }
 
 
