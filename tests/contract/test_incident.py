@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Role
-from bailiwick.reconcile.apps.loop import AppLoop
-from bailiwick.runtime.runner import SystemClock
-from bailiwick.store.members.app_jobs import AppJobs
 from bailiwick.telemetry.logs import configure_logs
 from tests.support.http_house import OWN, HttpHouse, add_instances, http_house, person
 from tests.support.sse_stream import Stream
-from tests.support.waiting import until
 
 INSTANCE = f"/v1/tenants/{OWN}/projects/p/instances/1"
 ID = "incident-4711"
@@ -79,36 +75,6 @@ def test_one_id_leads_from_the_error_to_the_log_the_trace_and_the_events(
         assert [event["data"][name] for name in names] == [ID, OWN, "p", f"{OWN}.svc", "1"]
     numbers = {entry["details"].get("seq") for entry in trace if entry["source"] != "log"}
     assert {int(event["id"]) for event in told} <= numbers
-
-
-def test_the_id_leads_on_to_what_became_of_the_members_also_after_a_restart(
-    house: HttpHouse,
-) -> None:
-    mine = {"X-Correlation-Id": "scaled-0815"}
-    read = house.ask(person(Role.PROJECT_ADMIN), "GET", INSTANCE)
-    changed = ask(
-        house,
-        "PATCH",
-        INSTANCE,
-        json={"counts": {"worker": 3}},
-        headers=mine | {"If-Match": read.headers["etag"]},
-    )
-    assert changed.status_code == 200, changed.text
-    asked = f"/v1/events?correlation={changed.headers['x-correlation-id']}&limit=500"
-    jobs = house.app.state.house.parts.jobs
-    wanted = {"apps.operation.running", "apps.member.requested", "apps.member.joining"}
-
-    def told_by_now() -> list[dict[str, Any]]:
-        # Each loop knows nothing of the one before, as after a restart.
-        AppLoop(jobs, AppJobs(house.store), house.runner, clock=SystemClock()).once()
-        told: list[dict[str, Any]] = house.ask("fleet_admin", "GET", asked).json()["items"]
-        return told if wanted <= {event["type"] for event in told} else []
-
-    told = until(told_by_now, "the members that were asked for join")
-    assert told[0]["type"] == "apps.instance.changed"
-    begun = [event for event in told if event["type"] == "apps.member.requested"]
-    assert {event["appinstanceid"] for event in told} == {"1"}
-    assert {event["data"]["component_key"] for event in begun} == {"worker-1", "worker-2"}
 
 
 def test_an_instance_is_followed_alone_by_those_of_its_project(house: HttpHouse) -> None:

@@ -25,6 +25,7 @@ from tests.support.http_house import (
     make_parts,
     price_list,
 )
+from tests.support.shared_runtimes import add_runtimes
 from tests.support.waiting import WAIT_S, until
 
 ELSEWHERE = frozenset(
@@ -48,6 +49,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HttpHouse, 
     with http_house(folder) as house:
         _fill(house)
         add_instances(house)
+        add_runtimes(house)
         kernel = house.runner.replica.kernel
         assert kernel is not None
         house.runner.replica.pace = rep.Pace(snapshot_every=1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import PrincipalKind, Role
-from bailiwick.kernel.people.commands import CreateAccount, SetMember
+from bailiwick.kernel.people.commands import CreateAccount, CreateProject, SetMember
 from bailiwick.services.authority import Terms
 from bailiwick.wire.actions.action import Where
 from bailiwick.wire.actions.table import ACTIONS
@@ -27,6 +27,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
     with http_house(tmp_path_factory.mktemp("data")) as house:
         add_instances(house)
         add_runtimes(house)
+        house.do(CreateProject("lab", "q"))
         house.do(SetMember(QUE, Role.PROJECT_ADMIN, "lab", "q"))
         yield house
 

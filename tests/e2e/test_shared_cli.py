@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from bailiwick.iam import Role
-from bailiwick.kernel.people.commands import SetMember
+from bailiwick.kernel.people.commands import CreateProject, SetMember
 from tests.e2e.test_client_cli import Cli, be, cli, done, one_line
 from tests.support.http_house import add_instances, http_house
 from tests.support.http_server import Served
@@ -31,6 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with http_house(tmp_path_factory.mktemp("data")) as house:
         add_instances(house)
         add_runtimes(house)
+        house.do(CreateProject("lab", "q"))
         house.do(SetMember(QUE, Role.PROJECT_ADMIN, "lab", "q"))
         found = Served(house.app, house.token)
         found.open()

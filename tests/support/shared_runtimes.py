@@ -7,7 +7,6 @@ from typing import Any
 from bailiwick.apps.shared.billing import BillingRule, contributable_roles, reserved_lines
 from bailiwick.kernel.apps.commands import PublishApp, SetEntitlement
 from bailiwick.kernel.apps.shared import commands as cmd
-from bailiwick.kernel.people.commands import CreateProject
 from bailiwick.vocab.apps import ControlPlaneScope
 from bailiwick.vocab.shared import ConsentSide, WorkerAction
 from tests.support.app_manifests import service
@@ -47,7 +46,6 @@ def add_runtimes(house: HttpHouse) -> None:
     for tenant in (OWN, FOREIGN):
         house.do(PublishApp(MANIFEST.canonical, tenant))
         house.do(SetEntitlement(f"{tenant}.shr", True, tenant=tenant))
-        house.do(CreateProject(tenant, "q"))
         wish = shared_wish(tenant)
         digest = rule_digest(wish, tenant)
         house.do(cmd.CreateSharedRuntime(tenant=tenant, **wish, accepted_digest=digest, by="tina"))
