@@ -37,6 +37,7 @@ SECTIONS = (
         "agents",
         "events",
         "slurm_jobs",
+        "slurm_app",
     ),
 )
 
