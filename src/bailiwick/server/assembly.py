@@ -45,6 +45,7 @@ from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
+from bailiwick.services.apps.calls import CallDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
@@ -57,6 +58,7 @@ from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
+from bailiwick.store.calls.rows import CallBook
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.members.app_jobs import AppJobs
@@ -194,12 +196,14 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     webhooks, sends = _webhooks(base, plan)
+    ending = asyncio.Event()
     parts = Parts(
         webhooks=webhooks,
+        calls=CallDesk(CallBook(base.store), ending=ending),
         peers=base.peers,
         beats=beats,
         signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),
-        ending=asyncio.Event(),
+        ending=ending,
         telemetry=base.telemetry,
         metrics_open=plan.is_open,
         jobs=jobs,
