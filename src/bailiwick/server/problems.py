@@ -90,7 +90,7 @@ PROBLEMS: Final[dict[Code, Row]] = {
         409, False, "a check of an app says what the journal does not; `details` says what"
     ),
     ErrorCode.CALL_UNANSWERED: Row(
-        504, False, "an instance did not answer in time; `details` says whether it may have acted"
+        409, False, "an instance did not answer in time; `details` says whether it may have acted"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -198,7 +198,7 @@ def _details(error: BailiwickError) -> Details:
         case EvidenceContradicted():
             return {"reason": error.reason.value, "record": error.seq}
         case CallUnanswered():
-            return {"call_id": error.call_id, "was_taken": error.was_taken}
+            return {"call_id": error.call_id, "was_taken": int(error.was_taken)}
         case NotLeader():
             return {"leader": error.address}
         case _:
