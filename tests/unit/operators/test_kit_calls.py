@@ -100,11 +100,11 @@ def test_what_people_ask_is_answered_by_the_operators_function_once(
         assert kit.instance.instance_id == call.instance_id
         return CallAnswer(4, f"{call.principal} {call.verb.value} {' '.join(call.argv)}", "hm")
 
-    with Client(served.url, house.token(MEMBER)) as client:
-        with answering(settings, on_call) as lines:
-            first = ask(client, "run", "it", key="one")
-            ask(client, "run", "two", key="two")
-            assert ask(client, "run", "it", key="one") == first
+    who = house.token(MEMBER)
+    with Client(served.url, who) as client, answering(settings, on_call) as lines:
+        first = ask(client, "run", "it", key="one")
+        ask(client, "run", "two", key="two")
+        assert ask(client, "run", "it", key="one") == first
     assert first.reply is not None
     assert (first.reply.exit_code, first.reply.stderr) == (4, "hm")
     assert first.reply.stdout == f"{MEMBER} submit run it"
@@ -122,9 +122,9 @@ def test_a_function_that_fails_is_an_answer_and_says_nothing_of_what_was_asked(
     def on_call(call: TakenCall, kit: Kit) -> CallAnswer:
         raise RuntimeError(call.stdin)
 
-    with Client(served.url, house.token(MEMBER)) as client:
-        with answering(settings, on_call) as lines:
-            found = ask(client, "run", key="fails")
+    who = house.token(MEMBER)
+    with Client(served.url, who) as client, answering(settings, on_call) as lines:
+        found = ask(client, "run", key="fails")
     assert found.reply is not None
     assert found.reply.exit_code == 70
     assert SECRET not in found.reply.stderr
