@@ -19,7 +19,6 @@ import typer
 from bailiwick.cli.apps.arguments import InstanceName, find, place_of
 from bailiwick.cli.offline.policy_files import read_bytes
 from bailiwick.cli.shared.ask import Ask, verb
-from bailiwick.cli.shared.output import Format, emit
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.errors import InvalidValue
 
@@ -69,9 +68,9 @@ def call_instance(
     needs its own permission: scheduler.queue.submit, read or cancel. It is sealed in the journal
     that you asked, and never what. Ends as the app says; 5 if nobody answered in time.
 
-    Example: bailiwick app call --input job.sh demo submit -- sbatch --nodes=2
+    Example: bailiwick app call --input job.sh demo submit -- enqueue --nodes=2
 
-    Example: bailiwick app call demo read -- squeue --long
+    Example: bailiwick app call demo read -- list --long
     """
     from bailiwick.apps.calls import STDIN_BYTES_MAX
     from bailiwick.client.bodies import make_body
@@ -127,12 +126,13 @@ def _answered(
 def _show(ask: Ask, found: InstanceCall) -> int:
     reply: CallReply | None = found.reply
     assert reply is not None  # it was waited for
-    if ask.output is not Format.TABLE:
-        emit(found, ask.output)
-        return reply.exit_code
+    ask.printer.thing(found, name=f"call-{found.call_id}", draw=lambda: _draw(reply))
+    return reply.exit_code
+
+
+def _draw(reply: CallReply) -> None:
     sys.stdout.write(reply.stdout)
     sys.stdout.flush()
     sys.stderr.write(reply.stderr)
     if reply.is_truncated:
         sys.stderr.write("there was more; the app's operator cut it\n")
-    return reply.exit_code
