@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bailiwick.apps.calls import CallAnswer
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.kernel.apps.instance_commands import MoveMember, ReportInstance
 from bailiwick.kernel.people.commands import CreateAccount, SetMember
@@ -18,7 +17,7 @@ from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.running import Operator
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.vocab.apps import MemberPhase
-from bailiwick.wire.instances import TakenCall
+from bailiwick.wire.instances import CallReply, TakenCall
 from tests.e2e.test_client_cli import Cli, be, cli, done, one_line
 from tests.support.http_house import add_instances, http_house
 from tests.support.http_server import Served
@@ -30,10 +29,11 @@ CALL, AT = ("app", "call"), ("--tenant", "lab", "--project", "p")
 OF: dict[str, Any] = {"tenant": "lab", "project": "p", "instance_id": 1}
 
 
-def say(call: TakenCall, kit: Kit) -> CallAnswer:
+def say(call: TakenCall, kit: Kit) -> CallReply:
     """Tells what it was asked; ends with 3 if that was nothing."""
     told = f"{call.principal} {call.verb.value} {'|'.join(call.argv)} {call.stdin}"
-    return CallAnswer(0 if call.stdin else 3, told + "\n", "said\n", is_truncated=not call.stdin)
+    code, is_cut = (0, False) if call.stdin else (3, True)
+    return CallReply(exit_code=code, stdout=told + "\n", stderr="said\n", is_truncated=is_cut)
 
 
 @pytest.fixture(scope="module")

@@ -39,11 +39,11 @@ class CallQuestion:
     def __post_init__(self) -> None:
         if not 1 <= len(self.argv) <= WORDS_MAX:
             raise InvalidValue("argv", len(self.argv), f"from 1 to {WORDS_MAX} words")
-        sizes = [check_text("argv", word, WORD_BYTES_MAX) for word in self.argv]
+        sizes = [check_text("argv", word, most=WORD_BYTES_MAX) for word in self.argv]
         if not self.argv[0] or sum(sizes) > ARGV_BYTES_MAX:
             expected = f"a program and its words, at most {ARGV_BYTES_MAX} bytes"
             raise InvalidValue("argv", "(not shown)", expected)
-        check_text("stdin", self.stdin, STDIN_BYTES_MAX)
+        check_text("stdin", self.stdin, most=STDIN_BYTES_MAX)
 
     @property
     def canonical(self) -> str:
@@ -74,18 +74,12 @@ class CallAnswer:
 
     def __post_init__(self) -> None:
         check_integer("exit_code", self.exit_code, low=0, high=255)
-        check_text("stdout", self.stdout, OUTPUT_BYTES_MAX)
-        check_text("stderr", self.stderr, OUTPUT_BYTES_MAX)
+        check_text("stdout", self.stdout, most=OUTPUT_BYTES_MAX)
+        check_text("stderr", self.stderr, most=OUTPUT_BYTES_MAX)
         check_kind("is_truncated", self.is_truncated, bool)
 
-    @classmethod
-    def cut(cls, exit_code: int, *, stdout: str = "", stderr: str = "") -> Self:
-        """An answer of what may be too long, or no text: the beginning of it, as text."""
-        out, err = _begin(stdout), _begin(stderr)
-        return cls(exit_code, out[0], err[0], out[1] or err[1])
 
-
-def check_text(field: str, value: str, most: int) -> int:
+def check_text(field: str, value: str, *, most: int) -> int:
     """How many bytes a text has; not shown if it is refused, for it may hold what is secret."""
     check_kind(field, value, str)
     try:
@@ -96,8 +90,3 @@ def check_text(field: str, value: str, most: int) -> int:
         expected = f"text without NUL, at most {most} bytes"
         raise InvalidValue(field, "(not shown)", expected)
     return size
-
-
-def _begin(text: str) -> tuple[str, bool]:
-    data = text.encode(errors="replace").replace(b"\0", b"?")
-    return data[:OUTPUT_BYTES_MAX].decode(errors="ignore"), len(data) > OUTPUT_BYTES_MAX

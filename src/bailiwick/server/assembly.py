@@ -160,7 +160,7 @@ def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
-    runner, clock = base.runner, base.clock
+    runner, clock, ending = base.runner, base.clock, asyncio.Event()
     beats, tables = Beats(clock), StoreTables.of(base.store)
     duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
@@ -193,10 +193,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     loop = JobLoop(tools)
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
     duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
-    if plan.demo:
-        duties.append(DemoCell(runner, clock))
+    duties += [DemoCell(runner, clock)] if plan.demo else []
     webhooks, sends = _webhooks(base, plan)
-    ending = asyncio.Event()
     parts = Parts(
         webhooks=webhooks,
         calls=CallDesk(CallBook(base.store), ending=ending),

@@ -23,6 +23,8 @@ from bailiwick.wire.apps import AppName, Version, Word
 from bailiwick.wire.base import Amount, Model, Name, Number, Within
 
 METADATA_CHARS_MAX = 4_096
+REPLY_BYTES_MAX = 262_144
+"""Of what a call is answered with: of each of both texts."""
 ROLES_MAX = 16
 _Mode = Annotated[OperatingMode, Field(strict=False)]
 _Scope = Annotated[ControlPlaneScope, Field(strict=False)]
@@ -279,8 +281,8 @@ class CallReply(Model):
     """What an instance's operator says to a call: how a program would end, and what it wrote."""
 
     exit_code: Annotated[int, Within(0, 255)]
-    stdout: Annotated[str, Field(max_length=262_144)] = ""
-    stderr: Annotated[str, Field(max_length=262_144)] = ""
+    stdout: Annotated[str, Field(max_length=REPLY_BYTES_MAX)] = ""
+    stderr: Annotated[str, Field(max_length=REPLY_BYTES_MAX)] = ""
     is_truncated: bool = False
     """Whether it wrote more."""
 

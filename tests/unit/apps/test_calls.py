@@ -43,14 +43,14 @@ def test_the_most_that_can_be_asked_can_be_asked() -> None:
     CallQuestion(("x" * calls.WORD_BYTES_MAX,) * 4, "x" * calls.STDIN_BYTES_MAX)
 
 
-def test_an_answer_that_is_too_long_is_cut_and_says_so() -> None:
-    found = CallAnswer.cut(3, stdout="é" * calls.OUTPUT_BYTES_MAX, stderr="a\0\udc80b")
-    assert len(found.stdout.encode()) <= calls.OUTPUT_BYTES_MAX
-    assert (found.exit_code, found.stderr, found.is_truncated) == (3, "a??b", True)
-    assert not CallAnswer.cut(0, stdout="x").is_truncated
-
-
 @pytest.mark.parametrize("code", [-1, 256])
 def test_an_answer_ends_as_a_program_does(code: int) -> None:
     with pytest.raises(InvalidValue):
         CallAnswer(code)
+
+
+def test_an_answer_has_its_bound_too() -> None:
+    CallAnswer(0, "x" * calls.OUTPUT_BYTES_MAX, "x" * calls.OUTPUT_BYTES_MAX)
+    for out, err in (("é" * calls.OUTPUT_BYTES_MAX, ""), ("", "\0")):
+        with pytest.raises(InvalidValue):
+            CallAnswer(0, out, err)

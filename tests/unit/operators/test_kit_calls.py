@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from bailiwick.apps.calls import CallAnswer
+from bailiwick.apps.calls import OUTPUT_BYTES_MAX
 from bailiwick.client import Client, Refusal
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.kernel.apps.instance_commands import MoveMember, ReportInstance
 from bailiwick.kernel.people.commands import CreateAccount, SetMember
-from bailiwick.operators.kit import Kit, OnCall, OperatorSettings, Settled
+from bailiwick.operators.kit import Kit, OnCall, OperatorSettings, Settled, reply
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.running import Operator
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.vocab.apps import MemberPhase
 from bailiwick.vocab.errors import ErrorCode
 from bailiwick.wire.actions.instances import INSTANCE_QUEUE_READ, INSTANCE_QUEUE_SUBMIT
-from bailiwick.wire.instances import InstanceCall, NewCall, TakenCall
+from bailiwick.wire.instances import REPLY_BYTES_MAX, CallReply, InstanceCall, NewCall, TakenCall
 from tests.support.http_house import HttpHouse, add_instances, http_house
 from tests.support.http_server import Served
 from tests.support.waiting import WAIT_S
@@ -95,10 +95,11 @@ def test_what_people_ask_is_answered_by_the_operators_function_once(
 ) -> None:
     seen: list[TakenCall] = []
 
-    def on_call(call: TakenCall, kit: Kit) -> CallAnswer:
+    def on_call(call: TakenCall, kit: Kit) -> CallReply:
         seen.append(call)
         assert kit.instance.instance_id == call.instance_id
-        return CallAnswer(4, f"{call.principal} {call.verb.value} {' '.join(call.argv)}", "hm")
+        told = f"{call.principal} {call.verb.value} {' '.join(call.argv)}"
+        return reply(4, stdout=told, stderr="hm")
 
     who = house.token(MEMBER)
     with Client(served.url, who) as client, answering(settings, on_call) as lines:
@@ -119,7 +120,7 @@ def test_what_people_ask_is_answered_by_the_operators_function_once(
 def test_a_function_that_fails_is_an_answer_and_says_nothing_of_what_was_asked(
     house: HttpHouse, served: Served, settings: OperatorSettings
 ) -> None:
-    def on_call(call: TakenCall, kit: Kit) -> CallAnswer:
+    def on_call(call: TakenCall, kit: Kit) -> CallReply:
         raise RuntimeError(call.stdin)
 
     who = house.token(MEMBER)
@@ -138,7 +139,7 @@ def test_what_was_asked_while_no_operator_ran_is_answered_when_one_does(
     with Client(served.url, house.token(MEMBER)) as client:
         body = NewCall(argv=["list"], stdin=SECRET, within_s=120, wait_s=0)
         client.send_under("early", INSTANCE_QUEUE_SUBMIT, body=body, path=PATH)
-        with answering(settings, lambda call, kit: CallAnswer(0, "late")):
+        with answering(settings, lambda call, kit: reply(0, stdout="late")):
             waits = NewCall(argv=["list"], stdin=SECRET, within_s=120)
             for _ in range(10):
                 told = client.send_under("early", INSTANCE_QUEUE_SUBMIT, body=waits, path=PATH)
@@ -157,3 +158,10 @@ def test_without_an_operator_nobody_answers_and_that_has_its_own_word(
         with pytest.raises(Refusal) as refused:
             client.send(INSTANCE_QUEUE_READ, body=body, path=PATH)
     assert refused.value.problem.code is ErrorCode.CALL_UNANSWERED
+
+
+def test_an_answer_that_is_too_long_or_no_text_is_cut_and_says_so() -> None:
+    found = reply(3, stdout="é" * REPLY_BYTES_MAX, stderr="a\0\udc80b")
+    assert len(found.stdout.encode()) <= REPLY_BYTES_MAX == OUTPUT_BYTES_MAX
+    assert (found.exit_code, found.stderr, found.is_truncated) == (3, "a??b", True)
+    assert not reply(0, stdout="x").is_truncated

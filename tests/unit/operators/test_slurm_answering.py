@@ -13,7 +13,7 @@ from bailiwick.operators.slurm.member.door import PROGRAMS
 from bailiwick.operators.slurm.questions import ASK
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.execs import ExecEnd, ExecOutcome
-from bailiwick.wire.instances import TakenCall
+from bailiwick.wire.instances import CallReply, TakenCall
 
 SCRIPT = "#!/bin/sh\n#SBATCH --nodes=2 # two of them\n#SBATCH -t 5\nhostname\n"
 OWN = ["--ignore-pbs", "--account=vision", "--comment=principal=ana;call=7;correlation=c-1"]
@@ -51,6 +51,10 @@ class Controller:
         return self._ran
 
 
+def answered(call: TakenCall, kit: Controller) -> CallReply:
+    return answer_call(call, kit)  # type: ignore[arg-type]  # all that an answer needs of one
+
+
 def test_a_job_has_the_projects_account_and_who_asked() -> None:
     found = argv_of(asked("sbatch", "-N2", "--gpus", "hopper:1", "-J", "x y", stdin=SCRIPT))
     assert found == ["sbatch", "--nodes=2", "--gpus=hopper:1", "--job-name=x y", *OWN]
@@ -78,7 +82,7 @@ def test_what_is_read_and_cancelled_is_the_projects() -> None:
 def test_a_verb_runs_its_own_programs_alone(program: str, verb: str) -> None:
     kit = Controller(b'{"code":0,"out":"","err":""}')
     words = {"scancel": ["1"], "sbatch": ["--wrap=true"]}.get(program, [])
-    said = answer_call(asked(program, *words, verb=verb), kit)  # type: ignore[arg-type]
+    said = answered(asked(program, *words, verb=verb), kit)
     is_its_own = RULES[program].verb.value == verb
     assert (said.exit_code, len(kit.asked)) == ((0, 1) if is_its_own else (USAGE, 0))
 
@@ -112,7 +116,7 @@ REFUSED = [
 @pytest.mark.parametrize("argv", REFUSED)
 def test_what_is_not_in_the_table_is_not_run(argv: tuple[str, ...]) -> None:
     kit = Controller()
-    said = answer_call(asked(*argv), kit)  # type: ignore[arg-type]
+    said = answered(asked(*argv), kit)
     assert (said.exit_code, kit.asked) == (USAGE, [])
     assert said.stderr
 
@@ -134,26 +138,26 @@ def test_what_is_not_in_the_table_is_not_run(argv: tuple[str, ...]) -> None:
 )
 def test_a_scripts_own_options_are_held_to_the_same_table(line: str) -> None:
     kit = Controller()
-    said = answer_call(asked("sbatch", stdin=f"#!/bin/sh\n{line}\ntrue\n"), kit)  # type: ignore[arg-type]
+    said = answered(asked("sbatch", stdin=f"#!/bin/sh\n{line}\ntrue\n"), kit)
     assert (said.exit_code, kit.asked) == (USAGE, [])
 
 
 @pytest.mark.parametrize("argv", [(), ("--partition=all",), ("1;2",), ("-u", "ana"), ("--me",)])
 def test_nobody_cancels_all_jobs_by_leaving_out_which(argv: tuple[str, ...]) -> None:
     kit = Controller()
-    said = answer_call(asked("scancel", *argv, verb="cancel"), kit)  # type: ignore[arg-type]
+    said = answered(asked("scancel", *argv, verb="cancel"), kit)
     assert (said.exit_code, kit.asked) == (USAGE, [])
 
 
 def test_what_a_program_wrote_is_the_answer() -> None:
     told = {"code": 1, "out": "Submitted\n", "err": "warn\n"}
     kit = Controller(json.dumps(told).encode())
-    said = answer_call(asked("sbatch", stdin=SCRIPT), kit)  # type: ignore[arg-type]
+    said = answered(asked("sbatch", stdin=SCRIPT), kit)
     assert (said.exit_code, said.stdout, said.stderr) == (1, "Submitted\n", "warn\n")
     (question,) = kit.asked
     assert (question["do"], question["stdin"], question["argv"][0]) == ("slurm", SCRIPT, "sbatch")
     ended = Controller(json.dumps(told | {"code": -9}).encode())
-    assert answer_call(asked("sinfo", verb="read"), ended).exit_code == 137  # type: ignore[arg-type]
+    assert answered(asked("sinfo", verb="read"), ended).exit_code == 137
 
 
 def test_a_controller_that_does_not_answer_is_asked_once() -> None:
@@ -163,7 +167,7 @@ def test_a_controller_that_does_not_answer_is_asked_once() -> None:
         Controller(code=1),
         Controller(error=Outdated("it is gone")),
     ):
-        said = answer_call(asked("sbatch", stdin=SCRIPT), kit)  # type: ignore[arg-type]
+        said = answered(asked("sbatch", stdin=SCRIPT), kit)
         assert (said.exit_code, len(kit.asked)) == (AWAY, 1)
 
 

@@ -1,6 +1,6 @@
 """Everything an operator needs but the one function that says what its app needs next."""
 
-from bailiwick.operators.kit.answers import Again, Answer, Settled
+from bailiwick.operators.kit.answers import Again, Answer, Settled, reply
 from bailiwick.operators.kit.calling import OnCall
 from bailiwick.operators.kit.inside import RanInside
 from bailiwick.operators.kit.instance_kit import Kit, Outdated
@@ -18,5 +18,6 @@ __all__ = [
     "Outdated",
     "RanInside",
     "Settled",
+    "reply",
     "run_operator",
 ]

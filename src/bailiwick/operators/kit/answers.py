@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from bailiwick.wire.instances import REPLY_BYTES_MAX, CallReply
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -19,3 +21,16 @@ class Again:
 
 
 Answer: TypeAlias = Settled | Again
+
+
+def reply(exit_code: int, *, stdout: str = "", stderr: str = "") -> CallReply:
+    """An answer to a call, of what may be too long or no text: the beginning of it, as text."""
+    out, is_out_cut = _begin(stdout)
+    err, is_err_cut = _begin(stderr)
+    is_cut = is_out_cut or is_err_cut
+    return CallReply(exit_code=exit_code, stdout=out, stderr=err, is_truncated=is_cut)
+
+
+def _begin(text: str) -> tuple[str, bool]:
+    data = text.encode(errors="replace").replace(b"\0", b"?")
+    return data[:REPLY_BYTES_MAX].decode(errors="ignore"), len(data) > REPLY_BYTES_MAX

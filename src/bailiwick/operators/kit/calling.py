@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
-from bailiwick.apps.calls import CallAnswer
 from bailiwick.client import ClientError, Refusal
 from bailiwick.client.http_client import Places
+from bailiwick.operators.kit.answers import reply
 from bailiwick.operators.kit.connections import Connections
 from bailiwick.operators.kit.instance_kit import Kit
 from bailiwick.operators.kit.logs import KitLog
@@ -28,9 +28,9 @@ from bailiwick.vocab.errors import BailiwickError, ErrorCode
 from bailiwick.wire.actions.instances import INSTANCE_CALL_ANSWER, INSTANCE_CALL_TAKE
 from bailiwick.wire.instances import CallReply, CallWait, TakenCall
 
-OnCall: TypeAlias = Callable[[TakenCall, Kit], CallAnswer]
+OnCall: TypeAlias = Callable[[TakenCall, Kit], CallReply]
 
-FAILED: Final = CallAnswer(70, "", "the operator could not answer; its log says more\n")
+FAILED: Final = reply(70, stderr="the operator could not answer; its log says more\n")
 _WAIT_S: Final = 5
 _LOOK_S: Final = 0.5
 _AGAIN_S: Final = 5.0
@@ -108,14 +108,8 @@ class CallLoop:
             return False
         log = self._log.about(instance_id=number, call_id=call.call_id)
         said = self._ask(call, log)
-        reply = CallReply(
-            exit_code=said.exit_code,
-            stdout=said.stdout,
-            stderr=said.stderr,
-            is_truncated=said.is_truncated,
-        )
         try:
-            client.send(INSTANCE_CALL_ANSWER, body=reply, path={**path, "call_id": call.call_id})
+            client.send(INSTANCE_CALL_ANSWER, body=said, path={**path, "call_id": call.call_id})
         except Refusal as refusal:
             log.failure("came too late", refusal)
         else:
@@ -123,7 +117,7 @@ class CallLoop:
             log.info("answered", principal=call.principal, exit_code=said.exit_code, **told)
         return True
 
-    def _ask(self, call: TakenCall, log: KitLog) -> CallAnswer:
+    def _ask(self, call: TakenCall, log: KitLog) -> CallReply:
         try:
             kit = self._kit_of(call.instance_id)
             return FAILED if kit is None else self._on_call(call, kit)

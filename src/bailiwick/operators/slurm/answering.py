@@ -19,14 +19,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bailiwick.apps.calls import CallAnswer
 from bailiwick.client import ClientError
-from bailiwick.operators.kit import Kit, Outdated
+from bailiwick.operators.kit import Kit, Outdated, reply
 from bailiwick.operators.slurm.questions import ASK
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.errors import BailiwickError
-from bailiwick.wire.instances import TakenCall
+from bailiwick.wire.instances import CallReply, TakenCall
 
 USAGE, AWAY = 64, 69
 """How a program ends that was used wrongly, or that something it needs is not there for."""
@@ -200,12 +199,12 @@ def _option(
     return f"--{option}={found}"
 
 
-def answer_call(call: TakenCall, kit: Kit) -> CallAnswer:
+def answer_call(call: TakenCall, kit: Kit) -> CallReply:
     """Run what is asked in the controller, once; what it wrote."""
     try:
         argv = argv_of(call)
     except CallRefused as refused:
-        return CallAnswer.cut(USAGE, stderr=f"{refused}\n")
+        return reply(USAGE, stderr=f"{refused}\n")
     question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": _RUN_S}
     given = json.dumps(question).encode()
     try:
@@ -215,7 +214,7 @@ def answer_call(call: TakenCall, kit: Kit) -> CallAnswer:
     except (ClientError, BailiwickError, Outdated, ValueError):
         told = {"error": "it cannot be asked"}
     if "error" in told:
-        return CallAnswer.cut(AWAY, stderr="the controller does not answer; it may have run\n")
+        return reply(AWAY, stderr="the controller does not answer; it may have run\n")
     code = int(told["code"])
     code = code if 0 <= code <= 255 else (128 - code) % 256
-    return CallAnswer.cut(code, stdout=str(told["out"]), stderr=str(told["err"]))
+    return reply(code, stdout=str(told["out"]), stderr=str(told["err"]))
