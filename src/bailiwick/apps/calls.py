@@ -25,7 +25,7 @@ WORDS_MAX: Final = 128
 WORD_BYTES_MAX: Final = 4_096
 ARGV_BYTES_MAX: Final = 16_384
 STDIN_BYTES_MAX: Final = 131_072
-OUTPUT_BYTES_MAX: Final = 262_144
+OUTPUT_BYTES_MAX: Final = 131_072
 """Of each of both, after it was cut."""
 
 

@@ -23,7 +23,7 @@ from bailiwick.wire.apps import AppName, Version, Word
 from bailiwick.wire.base import Amount, Model, Name, Number, Within
 
 METADATA_CHARS_MAX = 4_096
-REPLY_BYTES_MAX = 262_144
+REPLY_BYTES_MAX = 131_072
 """Of what a call is answered with: of each of both texts."""
 ROLES_MAX = 16
 _Mode = Annotated[OperatingMode, Field(strict=False)]

@@ -161,7 +161,7 @@ def test_without_an_operator_nobody_answers_and_that_has_its_own_word(
 
 
 def test_an_answer_that_is_too_long_or_no_text_is_cut_and_says_so() -> None:
-    found = reply(3, stdout="é" * REPLY_BYTES_MAX, stderr="a\0\udc80b")
+    found = reply(3, stdout="é" * REPLY_BYTES_MAX, stderr="a\0\udc80\x1b\tb\n")
     assert len(found.stdout.encode()) <= REPLY_BYTES_MAX == OUTPUT_BYTES_MAX
-    assert (found.exit_code, found.stderr, found.is_truncated) == (3, "a??b", True)
+    assert (found.exit_code, found.stderr, found.is_truncated) == (3, "a???\tb\n", True)
     assert not reply(0, stdout="x").is_truncated

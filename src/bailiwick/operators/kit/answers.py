@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bailiwick.wire.instances import REPLY_BYTES_MAX, CallReply
 
@@ -20,6 +20,8 @@ class Again:
     after_s: float = 5.0
 
 
+_NO_TEXT: Final = {number: "?" for number in range(32) if chr(number) not in "\t\n\r"}
+
 Answer: TypeAlias = Settled | Again
 
 
@@ -32,5 +34,6 @@ def reply(exit_code: int, *, stdout: str = "", stderr: str = "") -> CallReply:
 
 
 def _begin(text: str) -> tuple[str, bool]:
-    data = text.encode(errors="replace").replace(b"\0", b"?")
+    # Other signs below the blank take six times their room on the way, and a screen obeys them.
+    data = text.translate(_NO_TEXT).encode(errors="replace")
     return data[:REPLY_BYTES_MAX].decode(errors="ignore"), len(data) > REPLY_BYTES_MAX
