@@ -150,6 +150,14 @@ def app_models() -> list[dict[str, Any]]:
             "to_ms": 3_600_001,
             "component_key": "worker-0",
         },
+        {
+            "command": "call_instance",
+            **own,
+            "instance_id": 1,
+            "verb": "submit",
+            "digest": "ab" * 32,
+            "within_ms": 60_000,
+        },
     ]
 
 

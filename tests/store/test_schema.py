@@ -13,15 +13,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from bailiwick.store import open_store, sqlite_store
+from bailiwick.store.calls.tables import instance_calls
 from bailiwick.store.graph_tables import graphs
 from bailiwick.store.members.tables import job_members
 from bailiwick.store.migrations import HEAD, REVISIONS, load_scripts, migrate, revision_of
+from bailiwick.store.webhooks.tables import webhook_letters
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, UnsupportedSchema
 from tests.store.conftest import Place
 from tests.support.waiting import WAIT_S
 
 metadata = graphs.metadata
 assert job_members.metadata is metadata
+assert instance_calls.metadata is metadata
+assert webhook_letters.metadata is metadata
 LINES = [b"first\n", b"second\n"]
 
 

@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from bailiwick.apps.calls import CallQuestion
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
@@ -24,6 +25,7 @@ from bailiwick.executors.artifacts.fetching import Fetcher
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import Permission, PrincipalKind, Role, Scope, ScopeLevel
+from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
@@ -49,6 +51,7 @@ from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import AppTerms, create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
+from bailiwick.services.apps.calls import CallDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -62,6 +65,7 @@ from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
 from bailiwick.store import open_store
+from bailiwick.store.calls.rows import CallBook, CallPlace, CallRow
 from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
@@ -69,7 +73,7 @@ from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, MemberAction
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, CallVerb, MemberAction
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
@@ -246,6 +250,7 @@ def http_house(
                 executor=LocalExecutor(folder / "jobs"),
                 execs=_execs(runner),
                 fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
+                calls=CallDesk(CallBook(store)),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )
@@ -256,6 +261,7 @@ def http_house(
             _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
             _add_apps(house)
+            _add_calls(CallBook(store))
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
             house.do(Tick())
@@ -293,6 +299,22 @@ def add_instances(house: HttpHouse) -> None:
         of = {"tenant": tenant, "project": "p", "instance_id": number}
         add = {"action": MemberAction.ADD, "component_key": "worker-0", "role": "worker"}
         house.do(ChangeMember(**of, **add, key="setup"))
+
+
+def _add_calls(book: CallBook) -> None:
+    """One of each tenant's instance, that nobody took yet."""
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        call = CallRow(
+            call_id=number,
+            place=CallPlace(tenant, "p", number),
+            verb=CallVerb.READ,
+            principal="setup",
+            correlation_id="setup",
+            question=CallQuestion(("list",)),
+            asked_ms=1,
+            expires_ms=INTEGER_MAX,
+        )
+        book.put(call)
 
 
 def _execs(runner: Runner) -> ExecDesk:

@@ -80,7 +80,8 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
     if name == "artifact.pull":  # for nobody without a credential, whatever his role
         assert response.json()["details"]["reason"] == "pull_unknown_credential"
         return
-    if name == "instance_usage.report":  # for no person: a service account of the project tells it
+    if name in ("instance_usage.report", "instance_call.take", "instance_call.answer"):
+        # For no person: a service account of the project does it.
         assert response.json()["details"]["reason"] == "needs_service_account"
         return
     if name in ("shared_attachment.accept", "submit_policy.set"):  # the project's own word
@@ -94,6 +95,8 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("job.exec",)  # only one that runs can be entered
         rest += ("graph.report",)  # only a job of its own submitter can say what it made
         rest += ("instance.force_delete",)  # only one whose deletion is overdue
+        rest += ("instance_queue.submit", "instance_queue.read")  # only one that is up is asked
+        rest += ("instance_queue.cancel",)
         rest += ("shared_attachment.allow",)  # it is attached already
         rest += ("app_version.check",)  # only what the journal tells too is sealed
         # No policy names the node, so nothing is asked of it, and nothing is taken.

@@ -64,6 +64,7 @@ _TYPES: Final[Mapping[str, Callable[[Body], str]]] = {
     "artifact_changed": _artifact,
     "artifact_credential_issued": _plain("apps.artifact.credential_issued"),
     "app_usage_reported": _plain("apps.usage.reported"),
+    "app_instance_called": lambda body: f"apps.call.{body['verb']}",
     "app_checked": _plain("apps.version.checked"),
     "app_webhook_set": lambda body: f"apps.webhook.{body['change']}",
     "shared_runtime_created": _plain("apps.shared_runtime.created"),

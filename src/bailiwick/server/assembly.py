@@ -45,6 +45,7 @@ from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
+from bailiwick.services.apps.calls import CallDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
@@ -57,6 +58,7 @@ from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
+from bailiwick.store.calls.rows import CallBook
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.members.app_jobs import AppJobs
@@ -158,7 +160,7 @@ def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
-    runner, clock = base.runner, base.clock
+    runner, clock, ending = base.runner, base.clock, asyncio.Event()
     beats, tables = Beats(clock), StoreTables.of(base.store)
     duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
@@ -191,15 +193,15 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     loop = JobLoop(tools)
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
     duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
-    if plan.demo:
-        duties.append(DemoCell(runner, clock))
+    duties += [DemoCell(runner, clock)] if plan.demo else []
     webhooks, sends = _webhooks(base, plan)
     parts = Parts(
         webhooks=webhooks,
+        calls=CallDesk(CallBook(base.store), ending=ending),
         peers=base.peers,
         beats=beats,
         signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),
-        ending=asyncio.Event(),
+        ending=ending,
         telemetry=base.telemetry,
         metrics_open=plan.is_open,
         jobs=jobs,

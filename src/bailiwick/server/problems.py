@@ -19,6 +19,7 @@ from bailiwick.services.caller import AccessDenied, Hidden
 from bailiwick.telemetry.trace_context import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
+    CallUnanswered,
     ErrorCode,
     EvidenceContradicted,
     IllegalTransition,
@@ -87,6 +88,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.EVIDENCE_CONTRADICTED: Row(
         409, False, "a check of an app says what the journal does not; `details` says what"
+    ),
+    ErrorCode.CALL_UNANSWERED: Row(
+        409, False, "an instance did not answer in time; `details` says whether it may have acted"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -193,6 +197,8 @@ def _details(error: BailiwickError) -> Details:
             return {"reason": error.reason.value, **error.numbers}
         case EvidenceContradicted():
             return {"reason": error.reason.value, "record": error.seq}
+        case CallUnanswered():
+            return {"call_id": error.call_id, "was_taken": int(error.was_taken)}
         case NotLeader():
             return {"leader": error.address}
         case _:

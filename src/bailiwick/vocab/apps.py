@@ -12,6 +12,7 @@ True
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class AppLifecycle(StrEnum):
@@ -344,3 +345,30 @@ class InstanceRefusal(StrEnum):
     COUNT_OUT_OF_RANGE = "count_out_of_range"
     MEMBERS_MAX = "members_max"
     INSTANCES_MAX = "instances_max"
+
+
+class CallVerb(StrEnum):
+    """What somebody wants of an instance; each has its own permission key."""
+
+    SUBMIT = "submit"
+    READ = "read"
+    CANCEL = "cancel"
+
+
+class CallPhase(StrEnum):
+    """How far a call of an instance has come."""
+
+    OPEN = "open"
+    TAKEN = "taken"
+    ANSWERED = "answered"
+    UNANSWERED = "unanswered"
+
+
+class CallRefusal(StrEnum):
+    """Why an instance is not asked."""
+
+    NOT_RUNNING = "not_running"
+
+
+CALL_MS_MAX: Final = 300_000
+"""The longest time that a call waits for its answer."""

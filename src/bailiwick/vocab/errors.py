@@ -28,6 +28,7 @@ class ErrorCode(StrEnum):
     INSTANCE_REFUSED = "instance_refused"
     SHARED_RUNTIME_REFUSED = "shared_runtime_refused"
     EVIDENCE_CONTRADICTED = "evidence_contradicted"
+    CALL_UNANSWERED = "call_unanswered"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -203,6 +204,18 @@ class EvidenceContradicted(BailiwickError):
         where = "" if seq is None else f", record {seq}"
         super().__init__(f"check of {_shown(name)}: {reason.value}{where}")
         self.reason, self.name, self.seq = reason, name, seq
+
+
+class CallUnanswered(BailiwickError):
+    """Nobody answered a call of an instance in its time; one that was taken may have had effect."""
+
+    code = ErrorCode.CALL_UNANSWERED
+
+    def __init__(self, call_id: int, *, was_taken: bool) -> None:
+        told = "was taken, and may have had effect" if was_taken else "had no effect"
+        hint = "look whether the instance's operator runs"
+        super().__init__(f"call {call_id} was not answered in time; it {told}", hint=hint)
+        self.call_id, self.was_taken = call_id, was_taken
 
 
 class Unavailable(BailiwickError):

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from bailiwick.vocab.apps import (
+    CallPhase,
+    CallVerb,
     ControlPlaneScope,
     InstanceCondition,
     InstancePhase,
@@ -21,12 +23,16 @@ from bailiwick.wire.apps import AppName, Version, Word
 from bailiwick.wire.base import Amount, Model, Name, Number, Within
 
 METADATA_CHARS_MAX = 4_096
+REPLY_BYTES_MAX = 131_072
+"""Of what a call is answered with: of each of both texts."""
 ROLES_MAX = 16
 _Mode = Annotated[OperatingMode, Field(strict=False)]
 _Scope = Annotated[ControlPlaneScope, Field(strict=False)]
 _Phase = Annotated[InstancePhase, Field(strict=False)]
 _MemberPhase = Annotated[MemberPhase, Field(strict=False)]
 _OperationPhase = Annotated[OperationPhase, Field(strict=False)]
+_Verb = Annotated[CallVerb, Field(strict=False)]
+_CallPhase = Annotated[CallPhase, Field(strict=False)]
 _Counts = Annotated[dict[Word, Annotated[int, Within(0, 1_000)]], Field(max_length=ROLES_MAX)]
 _Parameters = dict[str, JsonValue]
 _Metadata = Annotated[str, Field(max_length=METADATA_CHARS_MAX)]
@@ -253,3 +259,76 @@ class OperationResult(Model):
 
     is_succeeded: bool
     result: Annotated[str, Field(max_length=1_024)] = ""
+
+
+# -- calls -----------------------------------------------------------------------------------
+
+
+class NewCall(Model):
+    """What an instance is asked: words as a program is given them, and what it reads."""
+
+    argv: Annotated[
+        list[Annotated[str, Field(max_length=4_096)]], Field(min_length=1, max_length=128)
+    ]
+    stdin: Annotated[str, Field(max_length=131_072)] = ""
+    within_s: Annotated[int, Within(1, 300)] = 60
+    """How long the answer may take."""
+    wait_s: Annotated[int, Within(0, 20)] = 20
+    """How long this request waits for it."""
+
+
+class CallReply(Model):
+    """What an instance's operator says to a call: how a program would end, and what it wrote."""
+
+    exit_code: Annotated[int, Within(0, 255)]
+    stdout: Annotated[str, Field(max_length=REPLY_BYTES_MAX)] = ""
+    stderr: Annotated[str, Field(max_length=REPLY_BYTES_MAX)] = ""
+    is_truncated: bool = False
+    """Whether it wrote more."""
+
+
+class InstanceCall(Model):
+    """A call: who asked, which verb, how far it has come. What was asked is not told."""
+
+    call_id: int
+    instance_id: int
+    verb: _Verb
+    phase: _CallPhase
+    principal: str
+    correlation_id: str
+    asked_ms: int
+    expires_ms: int
+    reply: CallReply | None
+
+
+class CallDone(Done):
+    """The call that was made; in a dry run none."""
+
+    call: InstanceCall | None
+
+
+class CallWait(Model):
+    """How long to wait for a question."""
+
+    wait_s: Annotated[int, Within(0, 20)] = 0
+
+
+class TakenCall(Model):
+    """A question, for the operator that is to answer it: from whom, and what."""
+
+    call_id: int
+    tenant: str
+    project: str
+    instance_id: int
+    verb: _Verb
+    principal: str
+    correlation_id: str
+    argv: list[str]
+    stdin: str
+    expires_ms: int
+
+
+class CallTaken(Model):
+    """The question that was taken, if there was one."""
+
+    call: TakenCall | None

@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps import instance_events as ev
+from bailiwick.kernel.apps.calls.commands import CallInstance
+from bailiwick.kernel.apps.calls.events import AppInstanceCalled
 from bailiwick.kernel.apps.instances import AppMember, AppOperation
 from bailiwick.kernel.apps.units.book import UsageClaim
 from bailiwick.kernel.apps.units.commands import QUANTITY_MAX, WINDOW_MS_MAX, ReportAppUsage
 from bailiwick.kernel.apps.units.events import AppUsageReported
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
+    CALL_MS_MAX,
+    CallVerb,
     ControlPlaneScope,
     DataOnRollback,
     InstanceChange,
@@ -33,6 +37,7 @@ def _any(kind: type[Any]) -> st.SearchStrategy[Any]:
 
 
 numbers = st.integers(1, 2**50)
+digests = st.binary(min_size=32, max_size=32).map(bytes.hex)
 _maybe = st.none() | numbers
 owners = st.builds(Owner, names, names)
 counts = st.dictionaries(WORDS, st.integers(0, 1_000), max_size=3).map(
@@ -128,6 +133,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     AppUsageReported: st.builds(
         AppUsageReported, **_of, source=names, sequence=numbers, claim=claims
     ),
+    AppInstanceCalled: st.builds(
+        AppInstanceCalled, **_of, verb=_any(CallVerb), digest=digests, within_ms=numbers
+    ),
     ev.AppOperationChanged: st.builds(ev.AppOperationChanged, owners, SLUGS, operations),
 }
 
@@ -176,6 +184,13 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         **_home,
         source=names,
         sequence=numbers,
+    ),
+    CallInstance: st.builds(
+        CallInstance,
+        **_home,
+        verb=_any(CallVerb),
+        digest=digests,
+        within_ms=st.integers(1, CALL_MS_MAX),
     ),
     cmd.DeleteInstance: st.builds(cmd.DeleteInstance, **_home, revision=_maybe),
     cmd.NoteDeletionOverdue: st.builds(cmd.NoteDeletionOverdue, **_home),

@@ -11,6 +11,7 @@ from bailiwick.vocab import errors
 from bailiwick.vocab.apps import InstanceRefusal
 from bailiwick.vocab.errors import (
     BailiwickError,
+    CallUnanswered,
     ClockJumped,
     Conflict,
     Damaged,
@@ -47,6 +48,7 @@ SAMPLES: list[BailiwickError] = [
     InstanceRefused(InstanceRefusal.INSTANCES_MAX, "hello", limit=3, held=3, source="lab"),
     SharedRuntimeRefused(SharedRefusal.NODES_GIVE_ROOT, "main", nodes=2),
     EvidenceContradicted(EvidenceFault.NOT_THAT_EVENT, "hello 1.0.0", seq=7),
+    CallUnanswered(7, was_taken=True),
     VerificationFailed("sha256:ab", "no key of its source signed it"),
     Unavailable("the store", "disk full"),
     NotLeader("replica-2:7000"),

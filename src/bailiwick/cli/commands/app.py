@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.apps.calling import add_call_verb
 from bailiwick.cli.apps.checking import add_check_verb, draw_check
 from bailiwick.cli.apps.instances import app as instance
 from bailiwick.cli.apps.members import app as member
@@ -38,6 +39,7 @@ app.add_typer(entitlement, name="entitlement")
 app.add_typer(instance, name="instance")
 app.add_typer(member, name="member")
 add_check_verb(app)
+add_call_verb(app)
 
 ManifestFile = Annotated[
     Path, typer.Argument(metavar="MANIFEST", help="The manifest (YAML or JSON); - reads stdin.")

@@ -31,6 +31,7 @@ from bailiwick.vocab.apps import (
     ArtifactKind,
     ArtifactLifecycle,
     ArtifactTrust,
+    CallVerb,
     Channel,
     ControlPlaneScope,
     DataOnRollback,
@@ -286,6 +287,20 @@ class AppKinds:
                 "numbers": LABELS,
                 "evidence": TEXTS,
                 "evidence_digest": DIGEST,
+            }
+        ),
+    )
+    APP_INSTANCE_CALLED = row(
+        "app_instance_called",
+        116,
+        ocsf=Ocsf(ENTITY, CREATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "verb": Words((CallVerb,)),
+                "digest": DIGEST,
+                "within_ms": AMOUNT,
             }
         ),
     )

@@ -20,6 +20,7 @@ from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
 from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
+from bailiwick.kernel.apps.calls.commands import CallInstance
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
@@ -244,5 +245,6 @@ AppCommand: TypeAlias = (
     | DeleteWebhook
     | ReportAppUsage
     | RecordAppCheck
+    | CallInstance
     | SharedCommand
 )

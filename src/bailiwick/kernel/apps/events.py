@@ -12,6 +12,7 @@ from bailiwick.iam import Scope
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.calls.events import AppInstanceCalled
 from bailiwick.kernel.apps.checks.events import AppChecked
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.shared.events import SharedEvent
@@ -268,5 +269,11 @@ CatalogEvent: TypeAlias = (
     | ArtifactCredentialIssued
 )
 AppEvent: TypeAlias = (
-    CatalogEvent | InstanceEvent | AppWebhookSet | AppUsageReported | AppChecked | SharedEvent
+    CatalogEvent
+    | InstanceEvent
+    | AppWebhookSet
+    | AppUsageReported
+    | AppChecked
+    | AppInstanceCalled
+    | SharedEvent
 )

@@ -39,6 +39,9 @@ from bailiwick.kernel.apps.book import (
     CatalogVersion,
     Entitlement,
 )
+from bailiwick.kernel.apps.calls import rules as call_rules
+from bailiwick.kernel.apps.calls.commands import CallInstance
+from bailiwick.kernel.apps.calls.events import AppInstanceCalled
 from bailiwick.kernel.apps.checks import rules as check_rules
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.checks.events import AppChecked
@@ -100,6 +103,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return check_rules.decide(state, command)
     if isinstance(command, ReportAppUsage):
         return unit_rules.decide(state, command, now_ms=now_ms)
+    if isinstance(command, CallInstance):
+        return call_rules.decide(state, command)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 
@@ -370,6 +375,7 @@ APPLY: Mapping[type, Apply] = {
     AppWebhookSet: webhook_rules.apply,
     AppChecked: check_rules.apply,
     AppUsageReported: unit_rules.apply,
+    AppInstanceCalled: call_rules.apply,
     **dict.fromkeys(get_args(SharedEvent), shared_apply.apply),
 }
 TOLD_ONLY = get_args(ev.AppEvent)

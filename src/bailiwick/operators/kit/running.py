@@ -30,6 +30,7 @@ from bailiwick.client import ClientError, Refusal
 from bailiwick.client.http_client import Places
 from bailiwick.operators.kit.answers import Again, Answer, Settled
 from bailiwick.operators.kit.backoff import wait_s
+from bailiwick.operators.kit.calling import CallLoop, OnCall
 from bailiwick.operators.kit.connections import Connections, ServerPlace
 from bailiwick.operators.kit.instance_kit import Kit, KitTools, Outdated
 from bailiwick.operators.kit.leading import Leadership
@@ -47,6 +48,8 @@ Reconcile: TypeAlias = Callable[[Instance, Kit], Answer]
 SPREAD_S: Final = 60.0
 """Over how long those are looked at of which a resync tells nothing new."""
 TERM_S: Final = 60.0
+CALL_WORKERS: Final = 2
+"""Instances whose questions are answered at a time."""
 _LOOK_S: Final = 0.5
 _RENEW_S: Final = 30.0
 _SOON_S: Final = 0.1
@@ -107,7 +110,12 @@ class Operator:
     """All threads of one replica."""
 
     def __init__(
-        self, reconcile: Reconcile, settings: OperatorSettings, *, log: KitLog | None = None
+        self,
+        reconcile: Reconcile,
+        settings: OperatorSettings,
+        *,
+        on_call: OnCall | None = None,
+        log: KitLog | None = None,
     ) -> None:
         self._reconcile, self._settings = reconcile, settings
         self._log = (log or KitLog()).about(operator=settings.name, app=settings.app)
@@ -123,9 +131,15 @@ class Operator:
             term_s=settings.term_s,
             log=self._log,
         )
+        self._calls = None if on_call is None else self._call_loop(on_call)
         watched = Watched(**self._home, app=settings.app, resync_s=settings.resync_s)
         self._watcher = Watcher(
-            self._connections, watched, heard=self._hear, listed=self._list, log=self._log
+            self._connections,
+            watched,
+            heard=self._hear,
+            called=self._hear_call,
+            listed=self._list,
+            log=self._log,
         )
         self._queue, self._changed = WorkQueue(), threading.Condition()
 
@@ -134,6 +148,8 @@ class Operator:
         self._connections.client()  # what cannot be is told at once
         loops = [self._watcher.run, self._leading.run, self._renew]
         loops += [self._work] * self._settings.workers
+        if self._calls is not None:
+            loops += [self._calls.run] * CALL_WORKERS
         threads = [threading.Thread(target=loop, args=(stop,), daemon=True) for loop in loops]
         for thread in threads:
             thread.start()
@@ -157,6 +173,21 @@ class Operator:
             self._changed.notify()
         self._leading.wake()
 
+    def _hear_call(self, number: int) -> None:
+        if self._calls is not None:
+            self._calls.hear(number)
+            self._leading.wake()
+
+    def _call_loop(self, on_call: OnCall) -> CallLoop:
+        return CallLoop(
+            on_call,
+            self._connections,
+            home=self._home,
+            leads=self._leading.leads,
+            kit_of=self._kit,
+            log=self._log,
+        )
+
     def _list(self, found: Resync) -> None:
         now = time.monotonic()
         with self._changed:
@@ -167,6 +198,8 @@ class Operator:
             for number in found.same:
                 self._queue.add(number, due=now + random.uniform(0, SPREAD_S))
             self._changed.notify_all()
+        if self._calls is not None:  # what was asked while nobody listened
+            self._calls.look_at((*found.changed, *found.same))
         told = {"changed": len(found.changed), "same": len(found.same), "gone": len(found.gone)}
         self._log.info("listed", **told)
 
@@ -248,12 +281,19 @@ class Operator:
 
 
 def run_operator(
-    reconcile: Reconcile, settings: OperatorSettings, *, stop: threading.Event | None = None
+    reconcile: Reconcile,
+    settings: OperatorSettings,
+    *,
+    on_call: OnCall | None = None,
+    stop: threading.Event | None = None,
 ) -> None:
-    """Have ``reconcile`` called for each instance of an app, until ``stop``, or SIGTERM."""
+    """Have ``reconcile`` called for each instance of an app, until ``stop``, or SIGTERM.
+
+    ``on_call`` answers what people ask an instance; without it nobody does.
+    """
     if stop is None:
         ending = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         stop = ending
-    Operator(reconcile, settings).run(stop)
+    Operator(reconcile, settings, on_call=on_call).run(stop)

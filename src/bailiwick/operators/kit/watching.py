@@ -31,7 +31,8 @@ from bailiwick.wire.instances import InstanceMember
 
 MEMBER_ROWS_MAX: Final = 200_000
 """Members that a list tells; of more, events alone do."""
-TYPES: Final = "apps.instance.*,apps.member.*"
+TYPES: Final = "apps.instance.*,apps.member.*,apps.call.*"
+CALL: Final = "apps.call."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +54,12 @@ class Watcher:
         watched: Watched,
         *,
         heard: Callable[[int], None],
+        called: Callable[[int], None],
         listed: Callable[[Resync], None],
         log: KitLog,
     ) -> None:
         self._connections, self._watched, self._log = connections, watched, log
-        self._heard, self._listed = heard, listed
+        self._heard, self._called, self._listed = heard, called, listed
         self._known: Mapping[int, object] = {}
         self._failures = 0
 
@@ -120,4 +122,5 @@ class Watcher:
         told = json.loads(event.data)
         number = told.get("appinstanceid")
         if told.get("appslug") == self._watched.app and number is not None:
-            self._heard(int(number))
+            is_call = CALL in str(told.get("type"))
+            (self._called if is_call else self._heard)(int(number))

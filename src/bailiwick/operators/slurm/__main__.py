@@ -23,6 +23,7 @@ from pathlib import Path
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
+from bailiwick.operators.slurm.answering import answer_call
 from bailiwick.operators.slurm.backups import load_backup, save_backup
 from bailiwick.operators.slurm.cluster_calls import ClusterCalls
 from bailiwick.operators.slurm.faults import find_faults
@@ -90,7 +91,8 @@ def main(words: list[str] | None = None) -> None:
         return
     settings = OperatorSettings.from_environ(told.app, term_s=0 if told.alone else TERM_S)
     programs = MemberPrograms.read(pack_member(), told.packed)
-    run_operator(SlurmOperator(ClusterKeys(told.keys), programs), settings)
+    looks_after = SlurmOperator(ClusterKeys(told.keys), programs)
+    run_operator(looks_after, settings, on_call=answer_call)
 
 
 def triage(settings: OperatorSettings, name: str) -> int:

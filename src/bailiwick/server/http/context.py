@@ -20,6 +20,7 @@ from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
+from bailiwick.services.apps.calls import CallDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
@@ -84,6 +85,8 @@ class Parts:
 
     webhooks: WebhookDesk | None = None
     """Where events are sent, and what became of them."""
+    calls: CallDesk | None = None
+    """What instances are asked, and answer."""
 
     def executor_of(self, node: str) -> Executor | None:
         """What keeps the output of a node's jobs, as far as this server reaches it."""
@@ -127,6 +130,11 @@ class Asked(Caller):
     def webhooks(self) -> WebhookDesk:
         """Where events are sent."""
         return _there(self.house.parts.webhooks, "webhooks", "this server sends none")
+
+    @property
+    def calls(self) -> CallDesk:
+        """What instances are asked."""
+        return _there(self.house.parts.calls, "calls of instances", "this server keeps none")
 
     @property
     def fetcher(self) -> Fetcher:

@@ -7,8 +7,13 @@ from bailiwick.wire.actions.action import NOTHING, PROJECT, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.instances import (
+    CallDone,
+    CallReply,
+    CallTaken,
+    CallWait,
     ForcedDeletion,
     Instance,
+    InstanceCall,
     InstanceChange,
     InstanceDone,
     InstanceMember,
@@ -17,6 +22,7 @@ from bailiwick.wire.instances import (
     InstanceReport,
     InstanceUsage,
     InstanceUsageReport,
+    NewCall,
     NewInstance,
     NewOperation,
     OperationDone,
@@ -28,6 +34,7 @@ _P, _W = Permission, Where
 _ALL = PROJECT + "/instances"
 _ONE = _ALL + "/{instance_id}"
 _OPERATION = _ONE + "/operations/{operation_id}"
+_CALL = _ONE + "/calls/{call_id}"
 
 # fmt: off
 INSTANCE_LIST = Action(
@@ -54,6 +61,24 @@ INSTANCE_USAGE_READ = Action(
 INSTANCE_USAGE_REPORT = Action(
     "instance_usage.report", "Tell what an instance used, in units of its app", "POST",
     _ONE + "/usage", _P.INSTANCE_UPDATE, _W.PROJECT, InstanceUsageReport, Done)
+INSTANCE_QUEUE_SUBMIT = Action(
+    "instance_queue.submit", "Ask an instance to take work", "POST", _ONE + "/calls/submit",
+    _P.QUEUE_SUBMIT, _W.PROJECT, NewCall, CallDone)
+INSTANCE_QUEUE_READ = Action(
+    "instance_queue.read", "Ask an instance about its queue", "POST", _ONE + "/calls/read",
+    _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone)
+INSTANCE_QUEUE_CANCEL = Action(
+    "instance_queue.cancel", "Ask an instance to drop work", "POST", _ONE + "/calls/cancel",
+    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone)
+INSTANCE_CALL_TAKE = Action(
+    "instance_call.take", "Take the next question to an instance", "POST", _ONE + "/calls/take",
+    _P.INSTANCE_UPDATE, _W.PROJECT, CallWait, CallTaken)
+INSTANCE_CALL_READ = Action(
+    "instance_call.read", "Read a call of an instance", "GET", _CALL,
+    _P.QUEUE_READ, _W.PROJECT, NOTHING, InstanceCall)
+INSTANCE_CALL_ANSWER = Action(
+    "instance_call.answer", "Answer a call of an instance", "PUT", _CALL + "/answer",
+    _P.INSTANCE_UPDATE, _W.PROJECT, CallReply, Done)
 INSTANCE_FORCE_DELETE = Action(
     "instance.force_delete", "End an overdue deletion by force", "POST", _ONE + "/force-deletion",
     _P.BREAK_GLASS, _W.FLEET, ForcedDeletion, Done)

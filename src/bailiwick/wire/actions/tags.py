@@ -68,7 +68,10 @@ TAGS: Final = (
     Tag(
         "instance",
         "Apps that projects run: what is wanted, members, operations, what operators report.",
-        ("instance", "instance_member", "instance_operation", "instance_usage"),
+        (
+            *("instance", "instance_member", "instance_operation", "instance_usage"),
+            *("instance_queue", "instance_call"),
+        ),
     ),
     Tag(
         "shared_runtime",

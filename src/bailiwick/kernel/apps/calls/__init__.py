@@ -1,0 +1,1 @@
+"""Calls of instances in the kernel: that somebody asked a running instance something is sealed."""

@@ -1,0 +1,220 @@
+"""What people ask a cluster, answered by Slurm's own programs in the controller.
+
+Rules:
+
+- Each verb has its programs, and each program its options, on the command line and in a script
+  alike; what is not in the table is refused, and nothing is run. So who may only read cannot
+  submit, and nobody has a file of the controller read: a script comes on the standard input, and no
+  program is given a path to read.
+- The account is the project's, and who asked stands in the job's comment with the number of the
+  record of it. Nobody else gives either.
+- A program is run once. If the way to the controller breaks, the answer says that it may have run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bailiwick.client import ClientError
+from bailiwick.operators.kit import Kit, Outdated, reply
+from bailiwick.operators.slurm.questions import ASK
+from bailiwick.operators.slurm.wanted import CONTROLLER
+from bailiwick.vocab.apps import CallVerb
+from bailiwick.vocab.errors import BailiwickError
+from bailiwick.wire.instances import CallReply, TakenCall
+
+USAGE, AWAY = 64, 69
+"""How a program ends that was used wrongly, or that something it needs is not there for."""
+_RUN_S: Final = 30
+_WAY_S: Final = 20.0
+_JOB: Final = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?\Z")
+
+_JOB_OPTIONS: Final = (
+    "array begin constraint cpus-per-gpu cpus-per-task deadline dependency error exclude gpus "
+    "gpus-per-node gpus-per-task gres job-name mem mem-per-cpu mem-per-gpu nodelist nodes ntasks "
+    "ntasks-per-node open-mode output partition qos signal time time-min wrap"
+)
+_JOB_FLAGS: Final = "exclusive hold no-requeue parsable requeue test-only"
+_JOB_LETTERS: Final = (
+    "a=array C=constraint c=cpus-per-task d=dependency e=error G=gpus H=hold J=job-name N=nodes "
+    "n=ntasks o=output p=partition q=qos t=time w=nodelist x=exclude"
+)
+_NODE_LISTS: Final = ("exclude", "nodelist", "nodes")
+"""What Slurm takes for the name of a file if there is a slash in it."""
+_DIRECTIVE: Final = "#SBATCH"
+_PLAIN: Final = re.compile(r"[A-Za-z0-9 \t=,.:_%@+*\[\]/-]*\Z")
+"""Of a directive: with quotes it could be read in two ways."""
+
+
+class CallRefused(Exception):
+    """What is asked is not run, and why: for who asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRule:
+    """What one program may be asked."""
+
+    verb: CallVerb
+    valued: frozenset[str]
+    """Options that have a value."""
+    flags: frozenset[str]
+    letters: Mapping[str, str]
+    """Short options by the long ones that they are."""
+    bound: tuple[str, ...]
+    """Options that hold it to the project; ``{account}`` is its account."""
+    takes_jobs: bool = False
+    """Whether numbers of jobs are its words."""
+
+
+def _rule(
+    verb: CallVerb,
+    valued: str,
+    flags: str,
+    *,
+    letters: str,
+    bound: tuple[str, ...] = (),
+    takes_jobs: bool = False,
+) -> ProgramRule:
+    known = frozenset(valued.split()), frozenset(flags.split())
+    short = dict(each.split("=") for each in letters.split())
+    return ProgramRule(verb, *known, letters=short, bound=bound, takes_jobs=takes_jobs)
+
+
+RULES: Final[Mapping[str, ProgramRule]] = {
+    "sbatch": _rule(
+        CallVerb.SUBMIT,
+        _JOB_OPTIONS,
+        _JOB_FLAGS,
+        letters=_JOB_LETTERS,
+        bound=("--ignore-pbs", "--account={account}", "--comment={comment}"),
+    ),
+    "squeue": _rule(
+        CallVerb.READ,
+        "format Format jobs name nodelist partition qos sort states steps",
+        "all array json long noheader start",
+        letters="o=format O=Format j=jobs n=name w=nodelist p=partition q=qos S=sort t=states "
+        "s=steps a=all r=array l=long h=noheader",
+        bound=("--account={account}",),
+    ),
+    "sacct": _rule(
+        CallVerb.READ,
+        "endtime format jobs name nodelist partition qos starttime state units",
+        "allocations array duplicates json long noheader parsable parsable2",
+        letters="E=endtime o=format j=jobs N=nodelist r=partition q=qos S=starttime s=state "
+        "X=allocations l=long D=duplicates n=noheader p=parsable P=parsable2",
+        bound=("--allusers", "--accounts={account}"),
+    ),
+    "sinfo": _rule(
+        CallVerb.READ,
+        "format Format nodes partition states",
+        "json long list-reasons Node noheader responding summarize",
+        letters="o=format O=Format n=nodes p=partition t=states l=long R=list-reasons N=Node "
+        "h=noheader r=responding s=summarize",
+    ),
+    "scancel": _rule(
+        CallVerb.CANCEL,
+        "name partition signal state",
+        "batch full hurry quiet verbose",
+        letters="n=name p=partition s=signal t=state b=batch f=full H=hurry Q=quiet v=verbose",
+        bound=("--account={account}",),
+        takes_jobs=True,
+    ),
+}
+
+
+def argv_of(call: TakenCall) -> list[str]:
+    """The program and its words as they are run; raises ``CallRefused``."""
+    name, words = call.argv[0], call.argv[1:]
+    rule = RULES.get(name)
+    if rule is None:
+        raise CallRefused(f"only these are run: {', '.join(sorted(RULES))}")
+    if rule.verb is not call.verb:
+        raise CallRefused(f"{name} is asked with the verb {rule.verb.value}, not {call.verb.value}")
+    options, jobs = _parse(rule, name, words=words)
+    if rule.takes_jobs and not jobs and not any(each.startswith("--name=") for each in options):
+        raise CallRefused(f"{name} needs the number of a job, or --name")
+    has_script = bool(call.stdin.strip())
+    if name == "sbatch" and has_script == any(e.startswith("--wrap=") for e in options):
+        raise CallRefused("give a script on the standard input, or --wrap")
+    if name == "sbatch":
+        _check_script(rule, call.stdin)
+    elif has_script:
+        raise CallRefused(f"{name} reads nothing")
+    told = f"principal={call.principal};call={call.call_id};correlation={call.correlation_id}"
+    bound = [each.format(account=call.project, comment=told) for each in rule.bound]
+    return [name, *options, *bound, *jobs]
+
+
+def _check_script(rule: ProgramRule, script: str) -> None:
+    """A script's own options are held to the same table."""
+    for line in script.split("\n"):
+        found = line.strip()
+        if not found.startswith(_DIRECTIVE):
+            continue
+        told = found.removeprefix(_DIRECTIVE).partition(" #")[0]
+        if not _PLAIN.match(told):
+            raise CallRefused(f"{_DIRECTIVE} lines are plain words here, without quotes")
+        _parse(rule, "sbatch", words=told.split())
+
+
+def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str], list[str]]:
+    """Options in one spelling each, and numbers of jobs."""
+    options, jobs, rest = list[str](), list[str](), iter(words)
+    for word in rest:
+        if word.startswith("--"):
+            option, has_value, value = word[2:].partition("=")
+        elif word.startswith("-") and len(word) > 1:
+            option, value = rule.letters.get(word[1], ""), word[2:]
+            has_value = value
+        elif rule.takes_jobs and _JOB.match(word):
+            jobs.append(word)
+            continue
+        elif name == "sbatch":
+            raise CallRefused("no file is read here: give the script on the standard input")
+        else:
+            raise CallRefused(f"{name} takes no word {word[:40]!r}")
+        options.append(
+            _option(rule, option, shown=word, value=value if has_value else None, rest=rest)
+        )
+    return options, jobs
+
+
+def _option(
+    rule: ProgramRule, option: str, *, shown: str, value: str | None, rest: Iterator[str]
+) -> str:
+    if option in rule.flags and value is None:
+        return f"--{option}"
+    if option not in rule.valued:
+        known = ", ".join(f"--{each}" for each in sorted(rule.valued | rule.flags))
+        raise CallRefused(f"no option {shown.partition('=')[0][:40]} here; these are: {known}")
+    found = next(rest, None) if value is None else value
+    if not found:
+        raise CallRefused(f"--{option} needs a value")
+    if option in _NODE_LISTS and "/" in found:
+        raise CallRefused(f"--{option} is a list of nodes, never a file")
+    return f"--{option}={found}"
+
+
+def answer_call(call: TakenCall, kit: Kit) -> CallReply:
+    """Run what is asked in the controller, once; what it wrote."""
+    try:
+        argv = argv_of(call)
+    except CallRefused as refused:
+        return reply(USAGE, stderr=f"{refused}\n")
+    question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": _RUN_S}
+    given = json.dumps(question).encode()
+    try:
+        # Not as the operator asks: that brings a member its program and asks again.
+        ran = kit.run_inside(CONTROLLER, ASK, given=given, within_s=_RUN_S + _WAY_S)
+        told: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}
+    except (ClientError, BailiwickError, Outdated, ValueError):
+        told = {"error": "it cannot be asked"}
+    if "error" in told:
+        return reply(AWAY, stderr="the controller does not answer; it may have run\n")
+    code = int(told["code"])
+    code = code if 0 <= code <= 255 else (128 - code) % 256
+    return reply(code, stdout=str(told["out"]), stderr=str(told["err"]))

@@ -1,0 +1,1 @@
+"""Calls of instances while they wait: their table, and the queries on it."""
