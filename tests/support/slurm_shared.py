@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import assert_never
 
 from bailiwick.operators.slurm.shared.books import books_of, difference
 from bailiwick.operators.slurm.shared.books_reading import load_books
@@ -24,6 +25,14 @@ from bailiwick.operators.slurm.shared.mapping import (
     SharedMapping,
     SharedNode,
     SharedTerms,
+)
+from bailiwick.operators.slurm.shared.plans import (
+    AwaitNone,
+    Call,
+    CallAgain,
+    EndMember,
+    PlanStep,
+    SendAway,
 )
 from bailiwick.operators.slurm.shared.settings import (
     accounting_settings,
@@ -50,6 +59,12 @@ PEOPLE = (
     Person("carl@lab", CARL, frozenset(("vision",))),
 )
 
+OPEN = """function slurm_job_submit(job, partitions, uid) return slurm.SUCCESS end
+function slurm_job_modify(job, known, partitions, uid) return slurm.SUCCESS end
+return slurm.SUCCESS
+"""
+KILL_WAIT_S = 5
+
 
 @dataclass(frozen=True)
 class Told:
@@ -72,6 +87,7 @@ class SharedSlurm(SlurmCluster):
     terms: SharedTerms = TERMS
     attached: frozenset[str] = frozenset(("vision", "audio"))
     rights: tuple[SubmitRight, ...] = field(default_factory=tuple)
+    _lua_at: int = 0
 
     def shape(self) -> Shape:
         """What it shall be now."""
@@ -91,7 +107,7 @@ class SharedSlurm(SlurmCluster):
     def apply_files(self, shape: Shape) -> None:
         """Give the controller its files, and wait until it knows of all associations."""
         lua = SUBMIT.replace("@HOME@", str(self.folder))
-        (self.folder / "etc/job_submit.lua").write_text(lua)
+        self._write_lua(lua)
         self.write_grants(render_grants(shape.grants))
         lines = "\n".join(partition_lines(shape.partitions))
         self.configure_controller(settings(self.terms), partitions=lines)
@@ -137,6 +153,42 @@ class SharedSlurm(SlurmCluster):
         job = ("--parsable", "-o", "/dev/null", "-c1", "--mem=1", "--wrap", f"sleep {seconds}")
         return self.by(user, "sbatch", *words, *job)
 
+    def do(self, steps: Iterable[PlanStep]) -> None:
+        """Carry out a plan as an operator would."""
+        for step in steps:
+            match step:
+                case Call(words):
+                    self.run(*words)
+                case AwaitNone(words, _):
+                    until(lambda words=words: not self.run(*words).split(), "nothing is left")
+                case CallAgain(words, for_s, _):
+                    end = time.monotonic() + for_s
+                    while time.monotonic() < end:  # for as long as the step says
+                        self.run(*words)
+                        time.sleep(0.5)
+                case SendAway() | EndMember():
+                    raise AssertionError(f"no step of a plan for a project: {step}")
+                case _:
+                    assert_never(step)
+
+    @contextmanager
+    def policy_off(self) -> Iterator[None]:
+        """Have the submit policy let everything pass, so that the other walls stand alone."""
+        path = self.folder / "etc/job_submit.lua"
+        kept = path.read_text()
+        self._write_lua(OPEN)
+        try:
+            yield
+        finally:
+            self._write_lua(kept)
+
+    def _write_lua(self, text: str) -> None:
+        """Another script has another time: by that the controller knows it."""
+        path = self.folder / "etc/job_submit.lua"
+        path.write_text(text)
+        self._lua_at = max(self._lua_at + 2, int(time.time()))
+        os.utime(path, (self._lua_at, self._lua_at))
+
     def jobs(self, *words: str) -> list[str]:
         """The numbers and states of jobs that are not gone."""
         return self.run("squeue", "-hr", "-o", "%i %T %r", *words).splitlines()
@@ -147,7 +199,8 @@ class SharedSlurm(SlurmCluster):
         path.write_text(changed(path.read_text(), accounting_settings(self.terms)))
         conf = self.folder / "etc/slurm.conf"
         conf.write_text(
-            changed(conf.read_text(), {"KillWait": "5"}) + "PartitionName=x Nodes=ALL\n"
+            changed(conf.read_text(), {"KillWait": str(KILL_WAIT_S)})
+            + "PartitionName=x Nodes=ALL\n"
         )
 
 

@@ -132,8 +132,13 @@ def _open_associations(found: Books, wanted: Books) -> Iterator[Words]:
 
 
 def _remove(found: Books, wanted: Books) -> Iterator[Words]:
+    staying = {user for user, _, _ in wanted.associations}
+    # Who goes altogether goes in one call: his default account is not removed by itself.
+    for user in sorted({user for user, _, _ in found.associations} - staying):
+        yield _call("remove", "user", "where", f"name={user}")
     for key in sorted(found.associations.keys() - wanted.associations.keys()):
-        yield _call("remove", "user", "where", *_where(key))
+        if key[0] in staying:
+            yield _call("remove", "user", "where", *_where(key))
     for name in sorted(found.accounts.keys() - wanted.accounts.keys()):
         yield _call("remove", "account", "where", f"name={name}")
     for name in sorted(found.qos.keys() - wanted.qos.keys()):

@@ -16,7 +16,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -25,6 +25,7 @@ from bailiwick.operators.slurm.shared.shape import Grant
 AGAIN_EVERY_S: Final = 5
 _SPARE_S: Final = 30
 """What a job may take longer to go than Slurm was told to give it."""
+_MODIFY_USER: Final = ("sacctmgr", "-iQ", "modify", "user", "where")
 _CLOSE: Final = ("GrpSubmitJobs=0", "GrpJobs=0")
 _CLOSE_USER: Final = ("MaxSubmitJobs=0", "MaxJobs=0")
 
@@ -79,9 +80,17 @@ class TimedStep:
 
 
 def plan_detach(
-    account: str, *, partitions: Iterable[str], kill_wait_s: int, min_job_age_s: int
+    account: str,
+    *,
+    partitions: Iterable[str],
+    homes: Mapping[str, str],
+    kill_wait_s: int,
+    min_job_age_s: int,
 ) -> tuple[PlanStep, ...]:
-    """How a project's part ends, with what guests run in its partitions."""
+    """How a project's part ends, with what guests run in its partitions.
+
+    ``homes`` are the default accounts, by user, of people who stay with another project.
+    """
     queues = sorted(partitions)
     cancels = [Call(_cancel(f"--account={account}"))]
     cancels += [Call(_cancel(f"--partition={queue}")) for queue in queues]
@@ -89,10 +98,15 @@ def plan_detach(
     waits = [AwaitNone(_list("-A", account), within_s)]
     waits += [AwaitNone(_list("-p", queue), within_s) for queue in queues]
     close = ("sacctmgr", "-iQ", "modify", "account", "where", f"name={account}", "set", *_CLOSE)
+    moves = [
+        Call((*_MODIFY_USER, f"name={user}", "set", f"DefaultAccount={home}"))
+        for user, home in sorted(homes.items())
+    ]
     return (
         Call(close),
         *cancels,
         *waits,
+        *moves,
         Call(("sacctmgr", "-iQ", "remove", "account", "where", f"name={account}")),
         CallAgain(_cancel(f"--account={account}"), min_job_age_s, AGAIN_EVERY_S),
     )
@@ -108,7 +122,7 @@ def plan_end_of_grant(
     )
     listed = _list("-u", grant.user, "-A", grant.account, "-p", grant.partition)
     return (
-        Call(("sacctmgr", "-iQ", "modify", "user", "where", *where, "set", *_CLOSE_USER)),
+        Call((*_MODIFY_USER, *where, "set", *_CLOSE_USER)),
         Call(cancel),
         AwaitNone(listed, kill_wait_s + _SPARE_S),
         Call(("sacctmgr", "-iQ", "remove", "user", "where", *where)),

@@ -42,7 +42,7 @@ def render_grants(grants: Iterable[Grant]) -> str:
     return "\n".join([*lines, f"{_END} {len(lines)}", ""])
 
 
-SUBMIT: Final = """-- What may be submitted where several projects share a Slurm: by default nothing.
+SUBMIT: Final = """-- What may be submitted where several projects share a Slurm: at first nothing.
 -- The file of grants is the operator's. A line of it:
 --   USER ACCOUNT PARTITION LIMITS UNTIL IDENTITY POLICY
 -- UNTIL is in seconds since the epoch, or 0; its last line says how many there are.
