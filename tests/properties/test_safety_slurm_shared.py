@@ -15,7 +15,7 @@ from bailiwick.apps.shared.submitting import (
     SubmitWish,
     may_submit,
 )
-from bailiwick.operators.slurm.shared.books import Books, books_of, difference
+from bailiwick.operators.slurm.shared.books import AccountingBooks, books_of, difference
 from bailiwick.operators.slurm.shared.mapping import (
     Person,
     SharedMapping,
@@ -23,7 +23,7 @@ from bailiwick.operators.slurm.shared.mapping import (
     SharedTerms,
 )
 from bailiwick.operators.slurm.shared.settings import partition_lines
-from bailiwick.operators.slurm.shared.shape import Shape, partition_of, plan_shape
+from bailiwick.operators.slurm.shared.shape import SlurmShape, partition_of, plan_shape
 from bailiwick.operators.slurm.shared.submit_policy import render_grants
 from bailiwick.wire.shared import SubmitRight
 from tests.support.paper_sacctmgr import PaperSacctmgr
@@ -95,7 +95,7 @@ def mapping_of(
     return SharedMapping(attached, tuple(rights), tuple(nodes), tuple(people))
 
 
-def lets_in(shape: Shape, books: Books, key: tuple[str, str, str]) -> bool:
+def lets_in(shape: SlurmShape, books: AccountingBooks, key: tuple[str, str, str]) -> bool:
     """As Slurm judges: by the partition's line, the association, and the file of grants."""
     user, account, partition = key
     lines = [
@@ -194,7 +194,7 @@ def test_the_changes_make_of_any_books_those_that_are_wanted_and_are_none_then(
 ) -> None:
     paper = PaperSacctmgr()
     for words in difference(
-        Books(), books_of(plan_shape(mapping_of(before, had), TERMS, now_ms=3))
+        AccountingBooks(), books_of(plan_shape(mapping_of(before, had), TERMS, now_ms=3))
     ):
         paper.call(words)
     for account in sorted(paper.accounts):
@@ -213,7 +213,7 @@ def test_while_the_changes_are_made_nobody_is_let_in_who_was_not_and_is_not_to_b
 ) -> None:
     paper = PaperSacctmgr()
     first = books_of(plan_shape(mapping_of(before, people), TERMS, now_ms=3))
-    for words in difference(Books(), first):
+    for words in difference(AccountingBooks(), first):
         paper.call(words)
     wanted = books_of(plan_shape(mapping_of(after, people), TERMS, now_ms=3))
     is_adding = False

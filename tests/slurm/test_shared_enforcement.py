@@ -13,9 +13,9 @@ import pytest
 
 from bailiwick.operators.slurm.shared.attribution import (
     FIELDS,
-    Attributed,
     Attribution,
-    Unattributed,
+    JobAttributed,
+    JobUnattributed,
     UnattributedReason,
     attribute,
     parse_row,
@@ -81,8 +81,8 @@ def test_what_is_as_it_shall_be_takes_no_change(slurm: SharedSlurm) -> None:
 
 def test_everybody_submits_to_the_project_that_is_his_own(slurm: SharedSlurm) -> None:
     jobs = {
-        slurm.sbatch(ALICE).job_id: Attributed("", "alice@lab", "vision", None),
-        slurm.sbatch(BOB, "-A", "audio", "-p", "audio").job_id: Attributed(
+        slurm.sbatch(ALICE).job_id: JobAttributed("", "alice@lab", "vision", None),
+        slurm.sbatch(BOB, "-A", "audio", "-p", "audio").job_id: JobAttributed(
             "", "bob@lab", "audio", None
         ),
     }
@@ -90,7 +90,7 @@ def test_everybody_submits_to_the_project_that_is_his_own(slurm: SharedSlurm) ->
     found = attributions(slurm)
     for job_id, whose in jobs.items():
         told = found[job_id]
-        assert isinstance(told, Attributed)
+        assert isinstance(told, JobAttributed)
         assert (told.identity, told.project) == (whose.identity, whose.project)
 
 
@@ -201,7 +201,7 @@ def test_a_job_that_came_by_no_policy_is_a_finding(slurm: SharedSlurm) -> None:
         job = slurm.sbatch(ALICE, "-p", "vision").job_id
     until(lambda: job in attributions(slurm), "the accounting has it")
     told = attributions(slurm)[job]
-    assert told == Unattributed(job, UnattributedReason.NO_MARK, ALICE, "vision")
+    assert told == JobUnattributed(job, UnattributedReason.NO_MARK, ALICE, "vision")
 
 
 def test_a_guest_is_let_into_just_that_queue_and_meets_nobody_there(slurm: SharedSlurm) -> None:
@@ -223,7 +223,7 @@ def test_a_guest_is_let_into_just_that_queue_and_meets_nobody_there(slurm: Share
         until(lambda: not slurm.jobs("-j", mine), "then it ran")
         until(lambda: mine in attributions(slurm), "the accounting has it")
         told = attributions(slurm)[mine]
-        assert told == Attributed(mine, "alice@lab", "vision", "guests")
+        assert told == JobAttributed(mine, "alice@lab", "vision", "guests")
         assert not slurm.by(ALICE, "scontrol", "requeue", mine).is_done, "nor does it run again"
         a_policy_that_ends_takes_what_waits_with_it(slurm)
     finally:

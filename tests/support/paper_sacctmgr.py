@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from bailiwick.operators.slurm.shared.books import Books, Entry
+from bailiwick.operators.slurm.shared.books import AccountingBooks, Entry
 from bailiwick.operators.slurm.shared.limits import QueueLimits
 
 CLOSING = {"GrpSubmitJobs", "GrpJobs", "MaxSubmitJobs", "MaxJobs"}
@@ -12,7 +12,7 @@ CLOSING = {"GrpSubmitJobs", "GrpJobs", "MaxSubmitJobs", "MaxJobs"}
 
 @dataclass
 class PaperSacctmgr:
-    """Books that are changed by words; what Slurm would refuse is an error here."""
+    """AccountingBooks that are changed by words; what Slurm would refuse is an error here."""
 
     accounts: dict[str, Entry] = field(default_factory=dict)
     qos: dict[str, QueueLimits] = field(default_factory=dict)
@@ -22,9 +22,9 @@ class PaperSacctmgr:
     administrators: set[str] = field(default_factory=set)
 
     @property
-    def books(self) -> Books:
+    def books(self) -> AccountingBooks:
         """What is in them."""
-        return Books(
+        return AccountingBooks(
             dict(self.accounts),
             dict(self.qos),
             dict(self.associations),

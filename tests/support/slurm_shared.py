@@ -30,7 +30,7 @@ from bailiwick.operators.slurm.shared.plans import (
     AwaitNone,
     Call,
     CallAgain,
-    EndMember,
+    EndWorker,
     PlanStep,
     SendAway,
 )
@@ -40,7 +40,7 @@ from bailiwick.operators.slurm.shared.settings import (
     partition_lines,
     settings,
 )
-from bailiwick.operators.slurm.shared.shape import Shape, plan_shape
+from bailiwick.operators.slurm.shared.shape import SlurmShape, plan_shape
 from bailiwick.operators.slurm.shared.submit_policy import GRANTS, SUBMIT, render_grants
 from bailiwick.wire.shared import SubmitRight
 from tests.support.ports import free_ports
@@ -89,7 +89,7 @@ class SharedSlurm(SlurmCluster):
     rights: tuple[SubmitRight, ...] = field(default_factory=tuple)
     _lua_at: int = 0
 
-    def shape(self) -> Shape:
+    def shape(self) -> SlurmShape:
         """What it shall be now."""
         mapping = SharedMapping(self.attached, self.rights, NODES, PEOPLE)
         return plan_shape(mapping, self.terms, now_ms=int(time.time() * 1_000))
@@ -104,7 +104,7 @@ class SharedSlurm(SlurmCluster):
         self.apply_files(shape)
         return len(calls)
 
-    def apply_files(self, shape: Shape) -> None:
+    def apply_files(self, shape: SlurmShape) -> None:
         """Give the controller its files, and wait until it knows of all associations."""
         lua = SUBMIT.replace("@HOME@", str(self.folder))
         self._write_lua(lua)
@@ -166,7 +166,7 @@ class SharedSlurm(SlurmCluster):
                     while time.monotonic() < end:  # for as long as the step says
                         self.run(*words)
                         time.sleep(0.5)
-                case SendAway() | EndMember():
+                case SendAway() | EndWorker():
                     raise AssertionError(f"no step of a plan for a project: {step}")
                 case _:
                     assert_never(step)

@@ -9,8 +9,8 @@ Rules:
 - No project is charged by a guess.
 
 >>> mark = "identity=ann@lab;project=vision;policy=-;user=ann"
->>> attribute(JobRow("7", "ann", "vision", "vision", mark))
-Attributed(job_id='7', identity='ann@lab', project='vision', policy=None)
+>>> attribute(SacctRow("7", "ann", "vision", "vision", mark))
+JobAttributed(job_id='7', identity='ann@lab', project='vision', policy=None)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UnattributedReason(StrEnum):
     OTHER_USER = "other_user"
 
 
-class JobRow(NamedTuple):
+class SacctRow(NamedTuple):
     """A job as the accounting has it."""
 
     job_id: str
@@ -51,7 +51,7 @@ class JobRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Attributed:
+class JobAttributed:
     """Whose it was; with a policy if it ran on another project's workers."""
 
     job_id: str
@@ -61,7 +61,7 @@ class Attributed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unattributed:
+class JobUnattributed:
     """A finding: a job that is nobody's."""
 
     job_id: str
@@ -70,26 +70,26 @@ class Unattributed:
     account: str
 
 
-Attribution: TypeAlias = Attributed | Unattributed
+Attribution: TypeAlias = JobAttributed | JobUnattributed
 
 
-def parse_row(line: str) -> JobRow:
+def parse_row(line: str) -> SacctRow:
     """A line of ``sacct``."""
     words = line.split("|", len(FIELDS) - 1)
     if len(words) != len(FIELDS) or not words[0]:
         raise InvalidValue("sacct", line, f"{len(FIELDS)} fields: {', '.join(FIELDS)}")
-    return JobRow(*words)
+    return SacctRow(*words)
 
 
-def attribute(row: JobRow) -> Attribution:
+def attribute(row: SacctRow) -> Attribution:
     """Whose a job was."""
     found = _MARK.match(row.mark)
     if found is None:
         why = UnattributedReason.MARK_NOT_UNDERSTOOD if row.mark else UnattributedReason.NO_MARK
-        return Unattributed(row.job_id, why, row.user, row.account)
+        return JobUnattributed(row.job_id, why, row.user, row.account)
     identity, project, policy, user = found.groups()
     if project != row.account:
-        return Unattributed(row.job_id, UnattributedReason.OTHER_ACCOUNT, row.user, row.account)
+        return JobUnattributed(row.job_id, UnattributedReason.OTHER_ACCOUNT, row.user, row.account)
     if user != row.user:
-        return Unattributed(row.job_id, UnattributedReason.OTHER_USER, row.user, row.account)
-    return Attributed(row.job_id, identity, project, None if policy == "-" else policy)
+        return JobUnattributed(row.job_id, UnattributedReason.OTHER_USER, row.user, row.account)
+    return JobAttributed(row.job_id, identity, project, None if policy == "-" else policy)

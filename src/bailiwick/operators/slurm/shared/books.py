@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from bailiwick.operators.slurm.shared.limits import QueueLimits
-from bailiwick.operators.slurm.shared.shape import Shape, own_qos
+from bailiwick.operators.slurm.shared.shape import SlurmShape, own_qos
 
 ROOT: Final = "root"
 NORMAL: Final = "normal"
@@ -39,7 +39,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class AccountingBooks:
     """All of the accounting that a shared runtime decides."""
 
     accounts: Mapping[str, Entry] = field(default_factory=dict)
@@ -51,13 +51,13 @@ class Books:
     administrators: frozenset[str] = frozenset()
 
 
-def books_of(shape: Shape) -> Books:
+def books_of(shape: SlurmShape) -> AccountingBooks:
     """What the accounting shall have."""
     homes: dict[str, str] = {}
     for grant in shape.grants:
         if grant.policy is None:
             homes.setdefault(grant.user, grant.account)
-    return Books(
+    return AccountingBooks(
         {name: Entry(frozenset((own_qos(name),))) for name in shape.accounts},
         {each.name: each.limits for each in shape.qos},
         {each.key: Entry(frozenset((each.qos,))) for each in shape.grants},
@@ -65,7 +65,7 @@ def books_of(shape: Shape) -> Books:
     )
 
 
-def difference(found: Books, wanted: Books) -> tuple[Words, ...]:
+def difference(found: AccountingBooks, wanted: AccountingBooks) -> tuple[Words, ...]:
     """The calls of ``sacctmgr`` that make the one of the other, in order."""
     return (
         *_close(found, wanted),
@@ -76,7 +76,7 @@ def difference(found: Books, wanted: Books) -> tuple[Words, ...]:
     )
 
 
-def _close(found: Books, wanted: Books) -> Iterator[Words]:
+def _close(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
     for account, user in sorted(found.coordinators):
         yield _call("remove", "coordinator", f"account={account}", f"names={user}")
     for user in sorted(found.administrators):
@@ -89,7 +89,7 @@ def _close(found: Books, wanted: Books) -> Iterator[Words]:
             yield _call("modify", "user", "where", *_where(key), "set", *_user_limits(0))
 
 
-def _open_limits(found: Books, wanted: Books) -> Iterator[Words]:
+def _open_limits(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
     for name, limits in sorted(wanted.qos.items()):
         before = found.qos.get(name)
         if before is None:
@@ -99,7 +99,7 @@ def _open_limits(found: Books, wanted: Books) -> Iterator[Words]:
             yield _call("modify", "qos", "where", f"name={name}", "set", *words)
 
 
-def _open_accounts(found: Books, wanted: Books) -> Iterator[Words]:
+def _open_accounts(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
     for name, entry in sorted(wanted.accounts.items()):
         before = found.accounts.get(name)
         qos = _qos_words(entry)
@@ -110,7 +110,7 @@ def _open_accounts(found: Books, wanted: Books) -> Iterator[Words]:
             yield _call("modify", "account", "where", f"name={name}", "set", *qos, *opened)
 
 
-def _open_associations(found: Books, wanted: Books) -> Iterator[Words]:
+def _open_associations(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
     for key, entry in sorted(wanted.associations.items()):
         before = found.associations.get(key)
         qos = _qos_words(entry)
@@ -131,7 +131,7 @@ def _open_associations(found: Books, wanted: Books) -> Iterator[Words]:
             yield _call("modify", "user", "where", *words)
 
 
-def _remove(found: Books, wanted: Books) -> Iterator[Words]:
+def _remove(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
     staying = {user for user, _, _ in wanted.associations}
     # Who goes altogether goes in one call: his default account is not removed by itself.
     for user in sorted({user for user, _, _ in found.associations} - staying):

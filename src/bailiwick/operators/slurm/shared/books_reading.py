@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from bailiwick.operators.slurm.shared.books import (
     NORMAL,
     ROOT,
+    AccountingBooks,
     AssociationKey,
-    Books,
     Entry,
 )
 from bailiwick.operators.slurm.shared.limits import QueueLimits
@@ -36,7 +36,7 @@ _WALL: Final = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)\Z")
 _MEMORY_MIB: Final = {"": 1, "M": 1, "G": 1_024, "T": 1_024**2, "P": 1_024**3}
 
 
-class Printed(NamedTuple):
+class BooksPrinted(NamedTuple):
     """What the four calls printed."""
 
     associations: str
@@ -45,12 +45,12 @@ class Printed(NamedTuple):
     coordinators: str
 
 
-def load_books(run: Callable[[tuple[str, ...]], str]) -> Books:
+def load_books(run: Callable[[tuple[str, ...]], str]) -> AccountingBooks:
     """The books, through somebody who calls a program and hands over what it printed."""
-    return read_books(Printed(run(ASSOCIATIONS), run(LIMITS), run(USERS), run(COORDINATORS)))
+    return read_books(BooksPrinted(run(ASSOCIATIONS), run(LIMITS), run(USERS), run(COORDINATORS)))
 
 
-def read_books(printed: Printed) -> Books:
+def read_books(printed: BooksPrinted) -> AccountingBooks:
     """The books."""
     accounts: dict[str, Entry] = {}
     associations: dict[AssociationKey, Entry] = {}
@@ -65,7 +65,7 @@ def read_books(printed: Printed) -> Books:
         else:
             accounts[account] = entry
     people = [row for row in _rows(printed.users, 3) if row[0] != ROOT]
-    return Books(
+    return AccountingBooks(
         accounts,
         {row[0]: _limits(row) for row in _rows(printed.limits, 5) if row[0] != NORMAL},
         associations,

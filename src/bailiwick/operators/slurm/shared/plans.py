@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from bailiwick.operators.slurm.shared.shape import Grant
+from bailiwick.operators.slurm.shared.shape import QueueGrant
 
 AGAIN_EVERY_S: Final = 5
 _SPARE_S: Final = 30
@@ -62,13 +62,13 @@ class SendAway:
 
 
 @dataclass(frozen=True, slots=True)
-class EndMember:
+class EndWorker:
     """End the member with all that is in it: its lease is over."""
 
     node: str
 
 
-PlanStep: TypeAlias = Call | AwaitNone | CallAgain | SendAway | EndMember
+PlanStep: TypeAlias = Call | AwaitNone | CallAgain | SendAway | EndWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def plan_detach(
 
 
 def plan_end_of_grant(
-    grant: Grant, *, kill_wait_s: int, min_job_age_s: int
+    grant: QueueGrant, *, kill_wait_s: int, min_job_age_s: int
 ) -> tuple[PlanStep, ...]:
     """How what a policy allowed ends for one person: his other jobs go on."""
     where = (f"name={grant.user}", f"account={grant.account}", f"partition={grant.partition}")
@@ -138,7 +138,7 @@ def plan_withdraw(
     times = (
         (deadline_ms - max(grace_ms, kill_wait_s * 1_000), Call(drain)),
         (deadline_ms - kill_wait_s * 1_000, SendAway(node)),
-        (deadline_ms, EndMember(node)),
+        (deadline_ms, EndWorker(node)),
     )
     return tuple(TimedStep(max(at_ms, now_ms), step) for at_ms, step in times)
 

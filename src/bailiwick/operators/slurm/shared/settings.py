@@ -18,7 +18,7 @@ from typing import Final
 
 from bailiwick.operators.slurm.rendering import DBD_CONF, SLURM_CONF, SUBMIT_LUA, render
 from bailiwick.operators.slurm.shared.mapping import SharedTerms
-from bailiwick.operators.slurm.shared.shape import Partition, Shape
+from bailiwick.operators.slurm.shared.shape import Partition, SlurmShape
 from bailiwick.operators.slurm.shared.submit_policy import GRANTS, SUBMIT, render_grants
 from bailiwick.operators.slurm.wanted import Cluster
 from bailiwick.vocab.errors import InvalidValue
@@ -59,7 +59,7 @@ def partition_lines(partitions: Iterable[Partition], *, max_time_min: int = 0) -
     return [_line(each, max_time_min) for each in partitions]
 
 
-def render_shared(cluster: Cluster, shape: Shape, *, terms: SharedTerms) -> dict[str, str]:
+def render_shared(cluster: Cluster, shape: SlurmShape, *, terms: SharedTerms) -> dict[str, str]:
     """All files of the controller, by name."""
     owners = {each.user for each in shape.grants}
     if cluster.user in owners:

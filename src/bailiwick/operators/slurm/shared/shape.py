@@ -88,7 +88,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class QueueGrant:
     """That a person, for a project, may submit to a queue."""
 
     user: str
@@ -108,13 +108,13 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SlurmShape:
     """All that Slurm shall be."""
 
     accounts: tuple[str, ...]
     qos: tuple[Qos, ...]
     partitions: tuple[Partition, ...]
-    grants: tuple[Grant, ...]
+    grants: tuple[QueueGrant, ...]
     left_out: tuple[LeftOut, ...]
     next_change_ms: int | None
     """When a policy ends next, and with it this shape."""
@@ -125,7 +125,7 @@ def partition_of(project: str, queue: str, *, terms: SharedTerms) -> str:
     return project if queue == terms.queues[0] else f"{project}{JOIN}{queue}"
 
 
-def plan_shape(mapping: SharedMapping, terms: SharedTerms, *, now_ms: int) -> Shape:
+def plan_shape(mapping: SharedMapping, terms: SharedTerms, *, now_ms: int) -> SlurmShape:
     """What Slurm shall be now."""
     return _Planner(mapping, terms, now_ms).plan()
 
@@ -140,7 +140,7 @@ class _Planner:
         self._nodes: dict[str, list[SharedNode]] = {}
         self._qos: dict[str, Qos] = {}
 
-    def plan(self) -> Shape:
+    def plan(self) -> SlurmShape:
         projects = [each for each in sorted(self._mapping.attached) if self._is_account(each)]
         people = self._people()
         self._share_nodes(projects)
@@ -150,7 +150,7 @@ class _Planner:
             for grant in self._guests(right, projects, people):
                 grants.setdefault(grant.key, grant)  # the first is the one that lasts longest
         used = {each.qos for each in grants.values()} | {own_qos(each) for each in projects}
-        return Shape(
+        return SlurmShape(
             tuple(projects),
             tuple(self._qos[name] for name in sorted({*self._qos} & used)),
             tuple(self._partitions(projects, [*grants.values()])),
@@ -217,7 +217,7 @@ class _Planner:
 
     # -- who may submit where ----------------------------------------------------------------
 
-    def _own(self, projects: list[str], people: list[Person]) -> Iterator[Grant]:
+    def _own(self, projects: list[str], people: list[Person]) -> Iterator[QueueGrant]:
         for project in projects:
             words = self._terms.own_limits.get(project, {})
             limits = QueueLimits.parse(words, kinds=self._terms.kinds)
@@ -225,12 +225,12 @@ class _Planner:
             if limits is None:
                 self._leave_out("project", project, why=Unrenderable.LIMIT_UNKNOWN)
                 continue
-            for person in people:
-                if project in person.projects:
-                    for queue in self._terms.queues:
-                        where = partition_of(project, queue, terms=self._terms)
-                        who = person.user, project, where, qos.name
-                        yield Grant(*who, 0, person.identity)
+            his = [each for each in people if project in each.projects]
+            for queue in self._terms.queues:
+                where = partition_of(project, queue, terms=self._terms)
+                for person in his:
+                    who = person.user, project, where, qos.name
+                    yield QueueGrant(*who, 0, person.identity)
 
     def _rights(self, projects: list[str]) -> Iterator[SubmitRight]:
         """The policies in force, those first that last longest."""
@@ -253,7 +253,7 @@ class _Planner:
 
     def _guests(
         self, right: SubmitRight, projects: list[str], people: list[Person]
-    ) -> Iterator[Grant]:
+    ) -> Iterator[QueueGrant]:
         policy, queue, until_ms = right.policy or "", right.queue or "", right.until_ms or 0
         limits = QueueLimits.parse(right.limits, kinds=self._terms.kinds) or QueueLimits()
         nodes = self._nodes[right.owner]
@@ -273,9 +273,9 @@ class _Planner:
                 where = partition_of(right.owner, queue, terms=self._terms)
                 who = person.user, project, where, qos.name
                 # 0 would be no end at all.
-                yield Grant(*who, max(1, until_ms // 1_000), person.identity, policy)
+                yield QueueGrant(*who, max(1, until_ms // 1_000), person.identity, policy)
 
-    def _partitions(self, projects: list[str], grants: list[Grant]) -> Iterator[Partition]:
+    def _partitions(self, projects: list[str], grants: list[QueueGrant]) -> Iterator[Partition]:
         for project in projects:
             for queue in self._terms.queues:
                 name = partition_of(project, queue, terms=self._terms)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from bailiwick.operators.slurm.shared.shape import Grant
+from bailiwick.operators.slurm.shared.shape import QueueGrant
 
 GRANTS: Final = "grants"
 """The file beside ``slurm.conf``; the script has its folder as ``@HOME@/etc``."""
@@ -27,10 +27,11 @@ _NONE: Final = "-"
 _END: Final = "end"
 
 
-def render_grants(grants: Iterable[Grant]) -> str:
+def render_grants(grants: Iterable[QueueGrant]) -> str:
     """The file: a line for each, and how many they are, so that one cut short is known.
 
-    >>> print(render_grants([Grant("ann", "vision", "vision", "own+vision", 0, "ann@lab")]), end="")
+    >>> own = QueueGrant("ann", "vision", "vision", "own+vision", 0, "ann@lab")
+    >>> print(render_grants([own]), end="")
     ann vision vision own+vision 0 ann@lab -
     end 1
     """
