@@ -164,6 +164,20 @@ def test_nobody_makes_a_token_for_himself(slurm: SharedSlurm) -> None:
         assert not slurm.by(ALICE, "scontrol", "token", *words).is_done
 
 
+def test_an_association_for_all_partitions_opens_none_and_does_not_stay(
+    slurm: SharedSlurm,
+) -> None:
+    slurm.run("sacctmgr", "-iQ", "add", "user", ALICE, "account=vision")
+    wide = (ALICE, "vision", "")
+    until(lambda: wide in slurm.known(), "the controller knows of it")
+    with slurm.policy_off():
+        assert not slurm.sbatch(ALICE, "-p", "audio").is_done, "the partition names its accounts"
+    assert slurm.apply() > 0
+    assert slurm.apply() == 0
+    until(lambda: wide not in slurm.known(), "it is gone")
+    assert slurm.sbatch(ALICE).is_done
+
+
 def test_a_coordinator_is_none_for_long_and_raises_no_limit(slurm: SharedSlurm) -> None:
     raising = ("sacctmgr", "-i", "modify", "user", f"name={CARL}", "set", "MaxJobs=1000")
     slurm.run("sacctmgr", "-iQ", "add", "coordinator", "account=vision", f"names={CARL}")

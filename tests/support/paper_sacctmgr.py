@@ -71,6 +71,10 @@ class PaperSacctmgr:
 
     def _add_user(self, name: str, told: dict[str, str], _: dict[str, str]) -> None:
         key = name, told.pop("account"), told.pop("partition")
+        is_new = not any(user == name for user, _, _ in self.associations)
+        assert (told.pop("wckey", None), told.pop("defaultwckey", None)) == (
+            ("own", "own") if is_new else (None, None)
+        )
         assert key not in self.associations
         assert key[1] in self.accounts
         self.associations[key] = self._entry(Entry(frozenset()), told)
@@ -87,8 +91,11 @@ class PaperSacctmgr:
             self.associations[key] = self._entry(self.associations[key], told)
 
     def _remove_user(self, name: str, where: dict[str, str], _: dict[str, str]) -> None:
-        if not where:
-            self.associations = {key: e for key, e in self.associations.items() if key[0] != name}
+        if not where:  # altogether
+            kept = [key for key in self.associations if key[0] != name]
+            self.associations = {key: self.associations[key] for key in kept}
+            self.coordinators = {each for each in self.coordinators if each[1] != name}
+            self.administrators.discard(name)
         else:
             del self.associations[name, where["account"], where["partition"]]
         left = {account for user, account, _ in self.associations if user == name}

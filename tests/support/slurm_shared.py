@@ -112,9 +112,9 @@ class SharedSlurm(SlurmCluster):
         lines = "\n".join(partition_lines(shape.partitions))
         self.configure_controller(settings(self.terms), partitions=lines)
         keys = {each.key for each in shape.grants}
-        until(lambda: keys <= self._known(), "the controller knows the associations")
+        until(lambda: keys <= self.known(), "the controller knows the associations")
 
-    def _known(self) -> set[tuple[str, ...]]:
+    def known(self) -> set[tuple[str, ...]]:
         """Those that the controller itself has, and not only the accounting."""
         rows = self.run("scontrol", "-o", "show", "assoc_mgr", "flags=assoc").splitlines()
         found = set()

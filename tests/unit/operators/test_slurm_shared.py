@@ -45,6 +45,7 @@ from bailiwick.operators.slurm.shared.submit_policy import GRANTS
 from bailiwick.operators.slurm.wanted import Cluster, ClusterWish, Worker
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire.shared import SharedRuntimeView, SubmitRight
+from tests.support.paper_sacctmgr import PaperSacctmgr
 
 TERMS = SharedTerms(kinds=("ampere", "hopper"))
 ANN = Person("ann@lab", "ann", frozenset(("vision",)))
@@ -318,6 +319,19 @@ def test_what_is_to_go_is_closed_before_anything_is_opened_and_removed_last() ->
         ("remove", "qos"),
     ]
     assert difference(AccountingBooks(), AccountingBooks()) == ()
+
+
+def test_an_association_for_all_partitions_goes_first_and_what_is_wanted_comes_back() -> None:
+    wanted = books_of(plan_shape(mapping(), TERMS, now_ms=5))
+    wide = {**wanted.associations, ("ann", "vision", ""): Entry(frozenset(("normal",)))}
+    paper = PaperSacctmgr(
+        {**wanted.accounts}, {**wanted.qos}, wide, default_accounts={**wanted.default_accounts}
+    )
+    calls = difference(paper.books, wanted)
+    for words in calls:
+        paper.call(words)
+    assert calls[0][2:] == ("remove", "user", "where", "name=ann")
+    assert paper.books == wanted
 
 
 # --- plans ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from bailiwick.operators.slurm.shared.limits import QueueLimits
@@ -26,6 +26,8 @@ FLAG: Final = "DenyOnLimit"
 Words: TypeAlias = tuple[str, ...]
 AssociationKey: TypeAlias = tuple[str, str, str]
 """User, account, partition."""
+_WCKEY: Final = ("wckey=own", "defaultwckey=own")
+"""Who comes back after he was removed has no key by himself, and without one no job is taken."""
 CLEAR: Final = -1
 """What takes a limit away."""
 
@@ -67,12 +69,28 @@ def books_of(shape: SlurmShape) -> AccountingBooks:
 
 def difference(found: AccountingBooks, wanted: AccountingBooks) -> tuple[Words, ...]:
     """The calls of ``sacctmgr`` that make the one of the other, in order."""
+    wide = sorted({user for user, _, partition in found.associations if not partition})
+    found = _without(found, frozenset(wide))
     return (
+        # No word names the one without a partition alone, and Slurm removes nobody's default
+        # account: such a user goes altogether, and what is wanted of him is added again.
+        *(_call("remove", "user", "where", f"name={user}") for user in wide),
         *_close(found, wanted),
         *_open_limits(found, wanted),
         *_open_accounts(found, wanted),
         *_open_associations(found, wanted),
         *_remove(found, wanted),
+    )
+
+
+def _without(found: AccountingBooks, gone: frozenset[str]) -> AccountingBooks:
+    """The books without these users."""
+    return replace(
+        found,
+        associations={key: each for key, each in found.associations.items() if key[0] not in gone},
+        default_accounts={u: home for u, home in found.default_accounts.items() if u not in gone},
+        coordinators=frozenset(each for each in found.coordinators if each[1] not in gone),
+        administrators=found.administrators - gone,
     )
 
 
@@ -111,13 +129,16 @@ def _open_accounts(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[
 
 
 def _open_associations(found: AccountingBooks, wanted: AccountingBooks) -> Iterator[Words]:
+    known = {user for user, _, _ in found.associations}
     for key, entry in sorted(wanted.associations.items()):
         before = found.associations.get(key)
         qos = _qos_words(entry)
         user, account, partition = key
         if before is None:
             place = (f"account={account}", f"partition={partition}")
-            yield _call("add", "user", user, *place, *qos)
+            key_words = () if user in known else _WCKEY
+            known.add(user)
+            yield _call("add", "user", user, *place, *qos, *key_words)
         elif before != entry:
             opened = _user_limits(CLEAR) if before.is_closed else ()
             yield _call("modify", "user", "where", *_where(key), "set", *qos, *opened)
