@@ -2,7 +2,7 @@
 
 To bring a new database to the newest schema is most of what a house of tests costs, and it is
 always the same file: the first one that was made here is laid into the next folder. What makes the
-tables is tested by tests/store, which does not come here.
+tables is tested by tests/store/test_schema.py, which does not come here.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from bailiwick.store.sqlite_store import DATABASE_NAME
 
 def open_fresh(folder: Path) -> SqlStore:
     """The store of a folder; one that has no database gets one with empty tables first."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = folder / DATABASE_NAME
-    if not database.exists():
-        handle = os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(_empty_database())
+    if not (folder / DATABASE_NAME).exists():
+        lay_tables(folder)
     return open_store(str(folder))
+
+
+def lay_tables(folder: Path) -> None:
+    """A database with empty tables in a folder that has none."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder / DATABASE_NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(_empty_database())
 
 
 @cache
