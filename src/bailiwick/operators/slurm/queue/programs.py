@@ -1,4 +1,4 @@
-"""What people ask a cluster, answered by Slurm's own programs in the controller.
+"""What people may ask a cluster: which of Slurm's programs, with which options.
 
 Rules:
 
@@ -7,30 +7,25 @@ Rules:
   submit, and nobody has a file of the controller read: a script comes on the standard input, and no
   program is given a path to read.
 - The account is the project's, and who asked stands in the job's comment with the number of the
-  record of it. Nobody else gives either.
-- A program is run once. If the way to the controller breaks, the answer says that it may have run.
+  record of it. Nobody else gives either. The comment is for people; what proves who it was is the
+  mark (:mod:`.marks`) that is written to the job before it begins.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from bailiwick.client import ClientError
-from bailiwick.operators.kit import Kit, Outdated, reply
-from bailiwick.operators.slurm.questions import ASK
-from bailiwick.operators.slurm.wanted import CONTROLLER
+from bailiwick.operators.slurm.queue.marks import JobCall
 from bailiwick.vocab.apps import CallVerb
-from bailiwick.vocab.errors import BailiwickError
-from bailiwick.wire.instances import CallReply, TakenCall
+
+if TYPE_CHECKING:
+    from bailiwick.wire.instances import TakenCall
 
 USAGE, AWAY = 64, 69
 """How a program ends that was used wrongly, or that something it needs is not there for."""
-_RUN_S: Final = 30
-_WAY_S: Final = 20.0
 _JOB: Final = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?\Z")
 
 _JOB_OPTIONS: Final = (
@@ -46,6 +41,8 @@ _JOB_LETTERS: Final = (
 _NODE_LISTS: Final = ("exclude", "nodelist", "nodes")
 """What Slurm takes for the name of a file if there is a slash in it."""
 _DIRECTIVE: Final = "#SBATCH"
+_OTHERS: Final = ("#SLURM", "#BSUB")
+"""Lines of other schedulers that ``sbatch`` knows as well; with ``--ignore-pbs`` it skips #PBS."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 \t=,.:_%@+*\[\]/-]*\Z")
 """Of a directive: with quotes it could be read in two ways."""
 
@@ -103,7 +100,7 @@ RULES: Final[Mapping[str, ProgramRule]] = {
     "sacct": _rule(
         CallVerb.READ,
         "endtime format jobs name nodelist partition qos starttime state units",
-        "allocations array duplicates json long noheader parsable parsable2",
+        "allocations duplicates json long noheader parsable parsable2",
         letters="E=endtime o=format j=jobs N=nodelist r=partition q=qos S=starttime s=state "
         "X=allocations l=long D=duplicates n=noheader p=parsable P=parsable2",
         bound=("--allusers", "--accounts={account}"),
@@ -144,8 +141,8 @@ def argv_of(call: TakenCall) -> list[str]:
         _check_script(rule, call.stdin)
     elif has_script:
         raise CallRefused(f"{name} reads nothing")
-    told = f"principal={call.principal};call={call.call_id};correlation={call.correlation_id}"
-    bound = [each.format(account=call.project, comment=told) for each in rule.bound]
+    comment = call_of(call).comment
+    bound = [each.format(account=call.project, comment=comment) for each in rule.bound]
     return [name, *options, *bound, *jobs]
 
 
@@ -153,10 +150,12 @@ def _check_script(rule: ProgramRule, script: str) -> None:
     """A script's own options are held to the same table."""
     for line in script.split("\n"):
         found = line.strip()
+        if found.startswith(_OTHERS):
+            raise CallRefused(f"only {_DIRECTIVE} lines are read here")
         if not found.startswith(_DIRECTIVE):
             continue
-        told = found.removeprefix(_DIRECTIVE).partition(" #")[0]
-        if not _PLAIN.match(told):
+        told, _, remark = found.removeprefix(_DIRECTIVE).partition(" #")
+        if not _PLAIN.match(told) or "-" in remark:
             raise CallRefused(f"{_DIRECTIVE} lines are plain words here, without quotes")
         _parse(rule, "sbatch", words=told.split())
 
@@ -199,22 +198,6 @@ def _option(
     return f"--{option}={found}"
 
 
-def answer_call(call: TakenCall, kit: Kit) -> CallReply:
-    """Run what is asked in the controller, once; what it wrote."""
-    try:
-        argv = argv_of(call)
-    except CallRefused as refused:
-        return reply(USAGE, stderr=f"{refused}\n")
-    question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": _RUN_S}
-    given = json.dumps(question).encode()
-    try:
-        # Not as the operator asks: that brings a member its program and asks again.
-        ran = kit.run_inside(CONTROLLER, ASK, given=given, within_s=_RUN_S + _WAY_S)
-        told: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}
-    except (ClientError, BailiwickError, Outdated, ValueError):
-        told = {"error": "it cannot be asked"}
-    if "error" in told:
-        return reply(AWAY, stderr="the controller does not answer; it may have run\n")
-    code = int(told["code"])
-    code = code if 0 <= code <= 255 else (128 - code) % 256
-    return reply(code, stdout=str(told["out"]), stderr=str(told["err"]))
+def call_of(call: TakenCall) -> JobCall:
+    """For whom a job is submitted."""
+    return JobCall(call.project, call.principal, call.call_id, call.correlation_id)
