@@ -77,6 +77,13 @@ def test_a_job_has_the_projects_account_and_who_asked() -> None:
 def test_what_is_read_and_cancelled_is_the_projects() -> None:
     for argv, told in (
         (("squeue", "-h", "-o", "%i"), ["--noheader", "--format=%i", "--account=vision"]),
+        (
+            ("sacct", "-XnPj12", "-S", "now"),
+            [
+                *("--allocations", "--noheader", "--parsable2", "--jobs=12", "--starttime=now"),
+                *("--allusers", "--accounts=vision"),
+            ],
+        ),
         (("sacct", "-X"), ["--allocations", "--allusers", "--accounts=vision"]),
         (("sinfo",), []),
     ):
@@ -112,6 +119,8 @@ REFUSED = [
     ("sbatch", "--wrap=true", "--nodelist=/etc/passwd"),
     ("sbatch", "--wrap=true", "-w", "/etc/passwd"),
     ("sbatch", "--wrap=true", "-MC"),
+    ("sbatch", "--wrap=true", "-HAother"),
+    ("sbatch", "--wrap=true", "-HH="),
     ("sbatch", "--wrap=true", "-"),
     ("sbatch", "--wrap=true", "--"),
     ("sbatch", "--wrap=true", "--hold=x"),

@@ -25,6 +25,7 @@ FRONT = (sys.executable, "-m", "bailiwick.operators.slurm.queue.front")
         ("sbatch -N 2 -", "--input - c1 submit -- sbatch -N 2"),
         ("sbatch --wrap=true -N2", "c1 submit -- sbatch --wrap=true -N2"),
         ("sbatch --wrap hostname", "c1 submit -- sbatch --wrap hostname"),
+        ("sbatch -HN 2 job.sh", "--input job.sh c1 submit -- sbatch -HN 2"),
         ("squeue --me", "c1 read -- squeue --me"),
         ("sacct -X", "c1 read -- sacct -X"),
         ("sinfo", "c1 read -- sinfo"),

@@ -42,7 +42,9 @@ def submit(
         return answer
     number = found[1]
     told = spell_mark(mark["told"], bytes.fromhex(mark["key"]), number)
-    steps = [("scontrol", "update", f"JobId={number}", f"AdminComment={told}")]
+    steps: list[tuple[str, ...]] = [
+        ("scontrol", "update", f"JobId={number}", f"AdminComment={told}")
+    ]
     if HOLD not in argv:
         steps.append(("scontrol", "release", number))
     for step in steps:

@@ -26,7 +26,7 @@ import sys
 from pathlib import Path
 from typing import Final, NoReturn
 
-from bailiwick.operators.slurm.queue.programs import RULES, USAGE, ProgramRule
+from bailiwick.operators.slurm.queue.programs import RULES, USAGE, ProgramRule, letters_of
 
 INSTANCE: Final = "BAILIWICK_SLURM"
 _ON: Final = "--on"
@@ -86,7 +86,8 @@ def _without_script(rule: ProgramRule, words: list[str]) -> tuple[list[str], str
             break
         name, has_value, _ = word[2:].partition("=")
         if not word.startswith("--"):
-            name, has_value = rule.letters.get(word[1], ""), word[2:]
+            last = letters_of(rule, word)[-1]
+            name, has_value = rule.letters.get(last[1], ""), last[2:]
         at += 2 if name in rule.valued and not has_value else 1
     script, after = "".join(words[at : at + 1]), words[at + 1 :]
     if after:

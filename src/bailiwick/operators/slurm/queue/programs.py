@@ -160,37 +160,47 @@ def _check_script(rule: ProgramRule, script: str) -> None:
         _parse(rule, "sbatch", words=told.split())
 
 
+def letters_of(rule: ProgramRule, word: str) -> list[str]:
+    """Short options in one word as words of their own; the last may have its value with it.
+
+    >>> letters_of(RULES["sacct"], "-XnPj12")
+    ['-X', '-n', '-P', '-j12']
+    """
+    at = 1
+    while at < len(word) and rule.letters.get(word[at]) in rule.flags:  # it grows
+        at += 1
+    found = [f"-{letter}" for letter in word[1:at]]
+    return found if at == len(word) else [*found, f"-{word[at:]}"]
+
+
 def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str], list[str]]:
     """Options in one spelling each, and numbers of jobs."""
     options, jobs, rest = list[str](), list[str](), iter(words)
     for word in rest:
         if word.startswith("--"):
-            option, has_value, value = word[2:].partition("=")
+            options.append(_option(rule, word[2:], shown=word, rest=rest))
         elif word.startswith("-") and len(word) > 1:
-            option, value = rule.letters.get(word[1], ""), word[2:]
-            has_value = value
+            for each in letters_of(rule, word):
+                long = rule.letters.get(each[1], "")
+                told = f"{long}={each[2:]}" if each[2:] else long
+                options.append(_option(rule, told, shown=each, rest=rest))
         elif rule.takes_jobs and _JOB.match(word):
             jobs.append(word)
-            continue
         elif name == "sbatch":
             raise CallRefused("no file is read here: give the script on the standard input")
         else:
             raise CallRefused(f"{name} takes no word {word[:40]!r}")
-        options.append(
-            _option(rule, option, shown=word, value=value if has_value else None, rest=rest)
-        )
     return options, jobs
 
 
-def _option(
-    rule: ProgramRule, option: str, *, shown: str, value: str | None, rest: Iterator[str]
-) -> str:
-    if option in rule.flags and value is None:
+def _option(rule: ProgramRule, told: str, *, shown: str, rest: Iterator[str]) -> str:
+    option, has_value, value = told.partition("=")
+    if option in rule.flags and not has_value:
         return f"--{option}"
     if option not in rule.valued:
         known = ", ".join(f"--{each}" for each in sorted(rule.valued | rule.flags))
         raise CallRefused(f"no option {shown.partition('=')[0][:40]} here; these are: {known}")
-    found = next(rest, None) if value is None else value
+    found = value if has_value else next(rest, None)
     if not found:
         raise CallRefused(f"--{option} needs a value")
     if option in _NODE_LISTS and "/" in found:
