@@ -76,6 +76,10 @@ def test_what_a_job_is_called_is_never_a_field_or_a_row(name: str) -> None:
     assert len(read_runs(books, (0, 300))[0]) == 2
 
 
+def test_a_job_that_was_over_at_once_is_somebodys_too() -> None:
+    assert [each.job_id for each in read_marked(PaperBooks((7, 10, 10, "a", "")), (5, 20))] == ["7"]
+
+
 def test_nothing_is_told_while_something_is_on_its_way_to_the_books() -> None:
     with pytest.raises(InvalidValue, match="on its way"):
         read_runs(PaperBooks(backlog=3), (0, 300))

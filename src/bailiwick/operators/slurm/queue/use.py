@@ -29,7 +29,7 @@ from bailiwick.vocab.errors import InvalidValue
 UNITS: Final = ("job_second", "cpu_second", "gpu_second")
 """In the order in which they are told."""
 RUN_FIELDS: Final = ("jobid", "start", "end", "alloctres")
-MARK_FIELDS: Final = ("jobid", "jobname", "admincomment", "account", "elapsedraw")
+MARK_FIELDS: Final = ("jobid", "jobname", "admincomment", "account", "start", "elapsedraw")
 """What ``sacct -aXnPD -o`` is asked for; the last of each is Slurm's own."""
 SETTLE_S: Final = 30
 _NEVER: Final = ("Unknown", "None", "")
@@ -68,13 +68,12 @@ def parse_runs(text: str, mark: str) -> list[JobRun]:
 
 
 def parse_marked(text: str, mark: str) -> list[MarkedJob]:
-    """What ``sacct`` wrote of :data:`MARK_FIELDS`; jobs that never ran are left out."""
-    rows = _rows(text, mark, fields=MARK_FIELDS)
-    found = [
+    """What ``sacct`` wrote of :data:`MARK_FIELDS`; jobs that never began are left out."""
+    return [
         MarkedJob(job_id, account, name, _count(ran), told)
-        for job_id, name, told, account, ran in rows
+        for job_id, name, told, account, start, ran in _rows(text, mark, fields=MARK_FIELDS)
+        if _second(start) is not None
     ]
-    return [each for each in found if each.ran_s]
 
 
 def _rows(text: str, mark: str, *, fields: tuple[str, ...]) -> Iterator[list[str]]:
