@@ -9,8 +9,9 @@ from typing import Any
 from bailiwick.apps.life import MEMBER_EDGES
 from bailiwick.apps.overlays import Overlay
 from bailiwick.iam import Permission, Role, ScopeLevel
-from bailiwick.kernel import Command
+from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.apps import instance_commands as cmd
+from bailiwick.kernel.apps.calls.commands import CallInstance
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.commands import (
     ChangeArtifact,
@@ -31,9 +32,11 @@ from bailiwick.kernel.people.commands import (
     SetRole,
 )
 from bailiwick.vocab.apps import (
+    CALL_MS_MAX,
     AppVisibility,
     ArtifactKind,
     ArtifactTrust,
+    CallVerb,
     MemberAction,
     MemberPhase,
 )
@@ -97,6 +100,59 @@ def units_and_checks() -> Campus:
             campus.do(use, f"actor-{step % 3}")
             ranks[use.source, use.instance_id] = use.sequence
     return campus
+
+
+def calls() -> Campus:
+    """Instances that come and go, and what people ask of them; some asked twice under one key."""
+    chance, campus = Random(116), Campus()
+    for tenant, project in HOMES:
+        campus.do(CreateTenant(tenant))
+        campus.do(CreateProject(tenant, project))
+    campus.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
+    campus.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main"))
+    campus.do(ChangeArtifact(DIGEST, trust=ArtifactTrust.VERIFIED))
+    for version in VERSIONS:
+        campus.do(PublishApp(clustered(version), visibility=AppVisibility.PUBLIC))
+    for tenant, project in HOMES:
+        campus.do(SetEntitlement("hello", True, Overlay(), tenant))
+        own: dict[str, Any] = {"tenant": tenant, "project": project}
+        campus.do(cmd.RequestInstance(**own, name="one", app="hello", version="1.0.0"))
+    sent: list[Envelope] = []
+    for step in range(500):
+        campus.now_ms += chance.choice((0, 1, 200, 4_000, 30_000))
+        make = chance.choice((_of_life, _of_members, _to_run, _to_run, _call_of, _call_of))
+        key = chance.choice((None, f"call-{step}"))
+        envelope = Envelope(make(chance, campus, step), f"actor-{step % 3}", f"req-{step}", key)
+        if sent and chance.random() < 0.2:
+            envelope = chance.choice(sent)
+        sent.append(envelope)
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _to_run(chance: Random, campus: Campus, step: int) -> Command:
+    """The next step of an instance to where it runs."""
+    own = _own(chance, campus)
+    held = campus.kernel.state.apps.instances.held.get(own["instance_id"])
+    members = {} if held is None else held.members
+    early = [each for each, member in members.items() if member.phase is not MemberPhase.READY]
+    if not any(each.component_key == "controller-0" for each in members.values()):
+        add = {"action": MemberAction.ADD, "component_key": "controller-0", "role": "controller"}
+        return cmd.ChangeMember(**own, **add, key=f"to-run-{step}")
+    if early:
+        return cmd.MoveMember(**own, member_id=chance.choice(early), phase=MemberPhase.READY)
+    told = (1, 1) if held is None else (held.instance.revision, held.instance.generation)
+    return cmd.ReportInstance(**own, revision=told[0], observed_generation=told[1])
+
+
+def _call_of(chance: Random, campus: Campus, step: int) -> Command:
+    return CallInstance(
+        **_own(chance, campus),
+        verb=chance.choice(list(CallVerb)),
+        digest=f"{step:064x}",
+        within_ms=chance.choice((1, 60_000, CALL_MS_MAX)),
+    )
 
 
 def _check_of(chance: Random, digest: str) -> Command:

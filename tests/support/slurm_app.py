@@ -66,7 +66,10 @@ def publish(caller: HttpCaller, folder: Path) -> None:
 class Operator:
     """The operator's process, with a token that carries what the manifest names and no more."""
 
-    def __init__(self, server: Server, caller: HttpCaller, folder: Path) -> None:
+    def __init__(
+        self, server: Server, caller: HttpCaller, folder: Path, *, options: tuple[str, ...] = ()
+    ) -> None:
+        self.address, self._options = server.address, options
         self.log, self.keys, token = folder / "operator.log", folder / "keys", folder / "token"
         caller.ask("POST", "/v1/service-accounts", {"account": "robot", **HOME}, key="account")
         role = {"member": "robot", "role": "project_admin"}
@@ -86,6 +89,7 @@ class Operator:
 
     def start(self) -> None:
         words = ["run", "--alone", "--keys", str(self.keys), "--packed", self._packed]
+        words += self._options
         with self.log.open("ab") as log:
             self._process = subprocess.Popen([*APP, *words], env=self._environ, stderr=log)
 
@@ -123,7 +127,9 @@ def trusting(
 
 
 @contextmanager
-def house(nodes: int = 2) -> Iterator[tuple[HttpCaller, list[Agent], Operator, Path]]:
+def house(
+    nodes: int = 2, *, options: tuple[str, ...] = ()
+) -> Iterator[tuple[HttpCaller, list[Agent], Operator, Path]]:
     """A server, some nodes, and the operator of a published app."""
     need("slurm")
     # Slurm's sockets are below the members' folders, and the path of a socket is short.
@@ -136,7 +142,7 @@ def house(nodes: int = 2) -> Iterator[tuple[HttpCaller, list[Agent], Operator, P
             trusting(server, folder, caller=caller, nodes=nodes) as both,
         ):
             publish(caller, folder)
-            operator = Operator(server, caller, folder)
+            operator = Operator(server, caller, folder, options=options)
             operator.start()
             try:
                 yield caller, both, operator, folder

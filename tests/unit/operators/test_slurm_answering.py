@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from bailiwick.operators.kit import Outdated, RanInside
-from bailiwick.operators.slurm.answering import AWAY, RULES, USAGE, answer_call, argv_of
+from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.member.door import PROGRAMS
+from bailiwick.operators.slurm.member.submitting import spell_mark
 from bailiwick.operators.slurm.questions import ASK
+from bailiwick.operators.slurm.queue.answering import QueueAnswers
+from bailiwick.operators.slurm.queue.marks import CallersJob, MarkedJob
+from bailiwick.operators.slurm.queue.programs import AWAY, RULES, USAGE, argv_of
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.execs import ExecEnd, ExecOutcome
 from bailiwick.wire.instances import CallReply, TakenCall
@@ -51,8 +57,10 @@ class Controller:
         return self._ran
 
 
-def answered(call: TakenCall, kit: Controller) -> CallReply:
-    return answer_call(call, kit)  # type: ignore[arg-type]  # all that an answer needs of one
+def answered(call: TakenCall, kit: Controller, keys: ClusterKeys | None = None) -> CallReply:
+    with TemporaryDirectory() as folder:
+        answers = QueueAnswers(keys or ClusterKeys(Path(folder)))
+        return answers(call, kit)  # type: ignore[arg-type]  # all that an answer needs of one
 
 
 def test_a_job_has_the_projects_account_and_who_asked() -> None:
@@ -69,6 +77,13 @@ def test_a_job_has_the_projects_account_and_who_asked() -> None:
 def test_what_is_read_and_cancelled_is_the_projects() -> None:
     for argv, told in (
         (("squeue", "-h", "-o", "%i"), ["--noheader", "--format=%i", "--account=vision"]),
+        (
+            ("sacct", "-XnPj12", "-S", "now"),
+            [
+                *("--allocations", "--noheader", "--parsable2", "--jobs=12", "--starttime=now"),
+                *("--allusers", "--accounts=vision"),
+            ],
+        ),
         (("sacct", "-X"), ["--allocations", "--allusers", "--accounts=vision"]),
         (("sinfo",), []),
     ):
@@ -104,6 +119,8 @@ REFUSED = [
     ("sbatch", "--wrap=true", "--nodelist=/etc/passwd"),
     ("sbatch", "--wrap=true", "-w", "/etc/passwd"),
     ("sbatch", "--wrap=true", "-MC"),
+    ("sbatch", "--wrap=true", "-HAother"),
+    ("sbatch", "--wrap=true", "-HH="),
     ("sbatch", "--wrap=true", "-"),
     ("sbatch", "--wrap=true", "--"),
     ("sbatch", "--wrap=true", "--hold=x"),
@@ -133,6 +150,9 @@ def test_what_is_not_in_the_table_is_not_run(argv: tuple[str, ...]) -> None:
         '#SBATCH --job-name="a" --account=other',
         "#SBATCH --job-name=a\\ --account=other",
         "#SBATCH job.sh",
+        "#SBATCH -t 5 #x --uid=0",
+        "#SLURM --uid=0",
+        "#BSUB -J other",
         "true\n#SBATCH --account=other",
     ],
 )
@@ -155,9 +175,20 @@ def test_what_a_program_wrote_is_the_answer() -> None:
     said = answered(asked("sbatch", stdin=SCRIPT), kit)
     assert (said.exit_code, said.stdout, said.stderr) == (1, "Submitted\n", "warn\n")
     (question,) = kit.asked
-    assert (question["do"], question["stdin"], question["argv"][0]) == ("slurm", SCRIPT, "sbatch")
+    assert (question["do"], question["stdin"], question["argv"][0]) == ("submit", SCRIPT, "sbatch")
     ended = Controller(json.dumps(told | {"code": -9}).encode())
     assert answered(asked("sinfo", verb="read"), ended).exit_code == 137
+
+
+def test_what_is_submitted_is_marked_with_who_asked(tmp_path: Path) -> None:
+    keys, kit = ClusterKeys(tmp_path), Controller(b'{"code":0,"out":"31","err":""}')
+    assert answered(asked("sbatch", "--wrap=true"), kit, keys).stdout == "31"
+    (question,) = kit.asked
+    told, key = question["mark"]["told"], bytes.fromhex(question["mark"]["key"])
+    job = MarkedJob("31", "vision", "x", 5, spell_mark(told, key, "31"))
+    assert keys.marks(1).attribute(job) == CallersJob("31", "ana", 7, "c-1")
+    answered(asked("squeue", verb="read"), kit, keys)
+    assert "mark" not in kit.asked[-1], "only what submits needs it"
 
 
 def test_a_controller_that_does_not_answer_is_asked_once() -> None:

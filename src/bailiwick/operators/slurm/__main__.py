@@ -11,6 +11,9 @@ python -m bailiwick.operators.slurm backup NAME FILE
 python -m bailiwick.operators.slurm restore NAME FILE
     have the accounting of a cluster as a file, and back
 
+python -m bailiwick.operators.slurm jobs NAME --keys FOLDER [--hours 24]
+    says whose each job was; 3 if some are nobody's
+
 python -m bailiwick.operators.slurm triage NAME
     says what is wrong with a cluster, the cause first; docs/runbooks/slurm.md says what to do
 """
@@ -19,18 +22,25 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
-from bailiwick.operators.slurm.answering import answer_call
 from bailiwick.operators.slurm.backups import load_backup, save_backup
 from bailiwick.operators.slurm.cluster_calls import ClusterCalls
 from bailiwick.operators.slurm.faults import find_faults
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.questions import MemberPrograms
+from bailiwick.operators.slurm.queue.answering import QueueAnswers
+from bailiwick.operators.slurm.queue.marks import CallersJob, NobodysJob, ProbeJob
+from bailiwick.operators.slurm.queue.telling import UseTeller, read_marked
+from bailiwick.operators.slurm.queue.use import SETTLE_S, TellingPlan
 from bailiwick.operators.slurm.reconciling import SlurmOperator
+from bailiwick.operators.slurm.wanted import CONTROLLER
 
 
 def main(words: list[str] | None = None) -> None:
@@ -55,9 +65,16 @@ def main(words: list[str] | None = None) -> None:
     running.add_argument("--app", default=APP, help="as the catalog calls it")
     packed = "what was packed for another version: its members begin that program"
     running.add_argument("--packed", type=Path, action="append", default=[], help=packed)
+    every = "how often the use of jobs is told, in seconds"
+    running.add_argument("--tell-every", type=_seconds, default=3_600, help=every)
     running.add_argument("--alone", action="store_true", help="there is no other replica")
     one = verbs.add_parser("triage", help="say what is wrong with a cluster, the cause first")
     one.add_argument("name", help="of the instance")
+    one.add_argument("--app", default=APP, help="as the catalog calls it")
+    one = verbs.add_parser("jobs", help="say whose each job was")
+    one.add_argument("name", help="of the instance")
+    one.add_argument("--keys", type=Path, required=True, help="folder of the clusters' keys")
+    one.add_argument("--hours", type=int, choices=range(1, 745), metavar="1..744", default=24)
     one.add_argument("--app", default=APP, help="as the catalog calls it")
     for verb, what in (
         ("backup", "have the accounting of a cluster as a file"),
@@ -84,6 +101,9 @@ def main(words: list[str] | None = None) -> None:
         settings = OperatorSettings.from_environ(told.app)
         print(save_backup(settings, told.name, path=told.file))
         return
+    if told.verb == "jobs":
+        settings = OperatorSettings.from_environ(told.app)
+        sys.exit(list_jobs(settings, told.name, keys=ClusterKeys(told.keys), hours=told.hours))
     if told.verb == "triage":
         sys.exit(triage(OperatorSettings.from_environ(told.app), told.name))
     if told.verb == "restore":
@@ -91,8 +111,38 @@ def main(words: list[str] | None = None) -> None:
         return
     settings = OperatorSettings.from_environ(told.app, term_s=0 if told.alone else TERM_S)
     programs = MemberPrograms.read(pack_member(), told.packed)
-    looks_after = SlurmOperator(ClusterKeys(told.keys), programs)
-    run_operator(looks_after, settings, on_call=answer_call)
+    keys, every_s = ClusterKeys(told.keys), told.tell_every
+    plan = TellingPlan(every_s, settle_s=min(every_s, SETTLE_S))
+    looks_after = SlurmOperator(keys, programs, teller=UseTeller(keys, plan))
+    run_operator(looks_after, settings, on_call=QueueAnswers(keys))
+
+
+def list_jobs(settings: OperatorSettings, name: str, *, keys: ClusterKeys, hours: int) -> int:
+    """Print whose the jobs of some hours were; 3 if some are nobody's."""
+    now_s = int(time.time())
+    with ClusterCalls(settings, name) as calls:
+        marks = keys.marks(calls.instance.instance_id)
+        rows = read_marked(partial(calls.ask, CONTROLLER), (now_s - 3_600 * hours, now_s))
+        whose = {row.job_id: marks.attribute(row) for row in rows}
+    for each in whose.values():
+        match each:
+            case CallersJob():
+                told = f"call={each.call_id} correlation={each.correlation_id}"
+                print(f"{each.job_id} {each.principal} {told}")
+            case ProbeJob():
+                print(f"{each.job_id} (probe)")
+            case NobodysJob():
+                print(f"{each.job_id} (nobody) {each.reason}")
+            case _:
+                assert_never(each)
+    return 3 if any(isinstance(each, NobodysJob) for each in whose.values()) else 0
+
+
+def _seconds(word: str) -> int:
+    found = int(word)
+    if not 1 <= found <= 86_400:
+        raise argparse.ArgumentTypeError("from 1 to 86400 seconds")
+    return found
 
 
 def triage(settings: OperatorSettings, name: str) -> int:

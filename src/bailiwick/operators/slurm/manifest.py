@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of, pack
+from bailiwick.operators.slurm.queue.use import UNITS
 from bailiwick.operators.slurm.wanted import WORKERS_MAX
 from bailiwick.vocab.errors import InvalidValue
 
@@ -98,7 +99,7 @@ def manifest_of(offer: SlurmOffer, program: bytes | None = None) -> str:
         "delete": {"within": "5m"},
         "upgrades": [{"from": each, "to": offer.version} for each in offer.upgrades_from],
         "rollback": {"data": "kept"},
-        "billing_units": ["job_hour"],
+        "billing_units": list(UNITS),
         "runbook": _RUNBOOK,
     }
     return json.dumps(document, indent=1)

@@ -28,6 +28,7 @@ from bailiwick.operators.kit import Again, Answer, Kit, Settled
 from bailiwick.operators.slurm.applying import apply_cluster, base_of, rotate_key
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.questions import AT_ONCE, MemberAway, MemberPrograms, MemberTalk
+from bailiwick.operators.slurm.queue.telling import UseTeller
 from bailiwick.operators.slurm.rendering import render
 from bailiwick.operators.slurm.scene import Scene
 from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster, see_member
@@ -48,9 +49,15 @@ class SlurmOperator:
     """Looks after all clusters of a project."""
 
     def __init__(
-        self, keys: ClusterKeys, programs: MemberPrograms, *, now: Callable[[], float] = time.time
+        self,
+        keys: ClusterKeys,
+        programs: MemberPrograms,
+        *,
+        teller: UseTeller | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._keys, self._programs, self._now = keys, programs, now
+        self._teller = teller or UseTeller(keys, now=now)
         self._seen: dict[int, MemberAtWork] = {}
         self._rested: dict[int, tuple[object, float]] = {}
         self._refused: dict[int, tuple[str, str, float]] = {}
@@ -98,6 +105,7 @@ class SlurmOperator:
         self._keys.forget(number, but=generation)
         scene, is_proved = self._prove(scene)
         is_draining = self._drain(scene, cluster)
+        self._teller.tell(scene)
         return self._conclude(scene, refused, is_done=is_proved and not is_draining)
 
     # -- seeing ------------------------------------------------------------------------------
@@ -213,13 +221,17 @@ class SlurmOperator:
         proved = sum(note.is_proved for note in scene.ready.values())
         if is_done and len(scene.notes.members) == len(scene.running):
             number = scene.instance.instance_id
-            self._rested[number] = scene.mark, time.monotonic() + _HEALTH_S
+            self._rested[number] = scene.mark, time.monotonic() + self._health_s
         if proved < wanted:
             return self._wait(scene, f"jobs run on {proved} of {wanted} workers")
         if refused:
             return self._wait(scene, f"not applied: {refused}", is_seen_to=True)
         scene.report(f"jobs run on all {wanted} workers")
-        return Again(after_s=_HEALTH_S if is_done else _DRAIN_S)
+        return Again(after_s=self._health_s if is_done else _DRAIN_S)
+
+    @property
+    def _health_s(self) -> float:
+        return min(_HEALTH_S, self._teller.rest_s)
 
     def _rest_s(self, scene: Scene) -> float:
         """How long nothing needs to be asked, if nothing happened since all was done."""
@@ -238,6 +250,8 @@ class SlurmOperator:
         instance = scene.instance
         if instance.observed_generation == instance.generation:
             return Settled()
+        if CONTROLLER in scene.running:
+            self._teller.tell(scene, is_last=True)
         if scene.notes.parameters.get("storage") and CONTROLLER in scene.running:
             try:
                 scene.ask_controller(do="wipe")

@@ -278,6 +278,13 @@ local function modify(job, known)
   if job.account and job.account ~= known.account then
     return deny("a job stays with its account")
   end
+  -- Whose it is was written once. All here have one user, so nobody is asked who he is.
+  if job.admin_comment and string.find(known.admin_comment or "", ";mark=", 1, true) then
+    return deny("whose a job is stays as it is")
+  end
+  if job.comment and string.find(known.comment or "", "^principal=") then
+    return deny("the comment of a job that was submitted for somebody stays as it is")
+  end
   return check_gpus(job)
 end
 

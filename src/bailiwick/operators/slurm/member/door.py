@@ -32,10 +32,13 @@ from .keeper import Keeper
 from .probing import probe, silent
 from .processes import call
 from .question_client import PATIENCE_S, read_all
+from .submitting import submit
 
 PROGRAMS: Final = frozenset(
     ("sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "squeue", "srun")
 )
+_EXACT: Final = {"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
+"""For who reads times: given in UTC, and told in seconds."""
 _WORKER: Final = re.compile(r"worker-[0-9]{1,4}\Z")
 _WORKERS_MAX: Final = 1_000
 _WAIT_S_MAX: Final = 120.0
@@ -58,6 +61,7 @@ class MemberDoor:
             "apply": self._apply,
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,
+            "submit": self._submit,
             "check": self._check,
             "probe": self._probe,
             "drain": lambda told: drain(
@@ -104,9 +108,17 @@ class MemberDoor:
         argv = [str(word) for word in told["argv"]]
         if not argv or argv[0] not in PROGRAMS:
             raise MemberError(f"only these are run: {', '.join(sorted(PROGRAMS))}")
-        done = call(self._home, argv, data=told.get("stdin", "").encode(), wait_s=_seconds(told))
+        data, env = told.get("stdin", "").encode(), _EXACT if told.get("is_exact") else {}
+        done = call(self._home, argv, data=data, wait_s=_seconds(told), env=env)
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
+        out = out[: int(told.get("most", len(out)))]
         return {"code": done.returncode, "out": out, "err": err}
+
+    def _submit(self, told: dict[str, Any]) -> dict[str, Any]:
+        argv, data = [str(word) for word in told["argv"]], told["stdin"].encode()
+        if argv[:1] != ["sbatch"]:
+            raise MemberError("only sbatch submits")
+        return submit(self._home, argv, data=data, wait_s=_seconds(told), mark=told["mark"])
 
     def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
         """How the member is once it is up, which of these take no jobs, and who is silent."""

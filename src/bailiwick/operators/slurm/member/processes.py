@@ -15,9 +15,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from .home import Home, MemberError
@@ -67,12 +68,13 @@ def call(
     data: bytes = b"",
     wait_s: float = 30.0,
     is_over: Callable[[], bool] = lambda: False,
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end; one that takes too long, or is not wanted any more, is ended."""
     try:
         process = subprocess.Popen(
             argv,
-            env=home.env,
+            env={**home.env, **env},
             cwd=home.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What people ask a cluster, answered by Slurm's own programs in the controller.
+"""What people may ask a cluster: which of Slurm's programs, with which options.
 
 Rules:
 
@@ -7,30 +7,25 @@ Rules:
   submit, and nobody has a file of the controller read: a script comes on the standard input, and no
   program is given a path to read.
 - The account is the project's, and who asked stands in the job's comment with the number of the
-  record of it. Nobody else gives either.
-- A program is run once. If the way to the controller breaks, the answer says that it may have run.
+  record of it. Nobody else gives either. The comment is for people; what proves who it was is the
+  mark (:mod:`.marks`) that is written to the job before it begins.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from bailiwick.client import ClientError
-from bailiwick.operators.kit import Kit, Outdated, reply
-from bailiwick.operators.slurm.questions import ASK
-from bailiwick.operators.slurm.wanted import CONTROLLER
+from bailiwick.operators.slurm.queue.marks import JobCall
 from bailiwick.vocab.apps import CallVerb
-from bailiwick.vocab.errors import BailiwickError
-from bailiwick.wire.instances import CallReply, TakenCall
+
+if TYPE_CHECKING:
+    from bailiwick.wire.instances import TakenCall
 
 USAGE, AWAY = 64, 69
 """How a program ends that was used wrongly, or that something it needs is not there for."""
-_RUN_S: Final = 30
-_WAY_S: Final = 20.0
 _JOB: Final = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?\Z")
 
 _JOB_OPTIONS: Final = (
@@ -46,6 +41,8 @@ _JOB_LETTERS: Final = (
 _NODE_LISTS: Final = ("exclude", "nodelist", "nodes")
 """What Slurm takes for the name of a file if there is a slash in it."""
 _DIRECTIVE: Final = "#SBATCH"
+_OTHERS: Final = ("#SLURM", "#BSUB")
+"""Lines of other schedulers that ``sbatch`` knows as well; with ``--ignore-pbs`` it skips #PBS."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 \t=,.:_%@+*\[\]/-]*\Z")
 """Of a directive: with quotes it could be read in two ways."""
 
@@ -103,7 +100,7 @@ RULES: Final[Mapping[str, ProgramRule]] = {
     "sacct": _rule(
         CallVerb.READ,
         "endtime format jobs name nodelist partition qos starttime state units",
-        "allocations array duplicates json long noheader parsable parsable2",
+        "allocations duplicates json long noheader parsable parsable2",
         letters="E=endtime o=format j=jobs N=nodelist r=partition q=qos S=starttime s=state "
         "X=allocations l=long D=duplicates n=noheader p=parsable P=parsable2",
         bound=("--allusers", "--accounts={account}"),
@@ -144,8 +141,8 @@ def argv_of(call: TakenCall) -> list[str]:
         _check_script(rule, call.stdin)
     elif has_script:
         raise CallRefused(f"{name} reads nothing")
-    told = f"principal={call.principal};call={call.call_id};correlation={call.correlation_id}"
-    bound = [each.format(account=call.project, comment=told) for each in rule.bound]
+    comment = call_of(call).comment
+    bound = [each.format(account=call.project, comment=comment) for each in rule.bound]
     return [name, *options, *bound, *jobs]
 
 
@@ -153,12 +150,27 @@ def _check_script(rule: ProgramRule, script: str) -> None:
     """A script's own options are held to the same table."""
     for line in script.split("\n"):
         found = line.strip()
+        if found.startswith(_OTHERS):
+            raise CallRefused(f"only {_DIRECTIVE} lines are read here")
         if not found.startswith(_DIRECTIVE):
             continue
-        told = found.removeprefix(_DIRECTIVE).partition(" #")[0]
-        if not _PLAIN.match(told):
+        told, _, remark = found.removeprefix(_DIRECTIVE).partition(" #")
+        if not _PLAIN.match(told) or "-" in remark:
             raise CallRefused(f"{_DIRECTIVE} lines are plain words here, without quotes")
         _parse(rule, "sbatch", words=told.split())
+
+
+def letters_of(rule: ProgramRule, word: str) -> list[str]:
+    """Short options in one word as words of their own; the last may have its value with it.
+
+    >>> letters_of(RULES["sacct"], "-XnPj12")
+    ['-X', '-n', '-P', '-j12']
+    """
+    at = 1
+    while at < len(word) and rule.letters.get(word[at]) in rule.flags:  # it grows
+        at += 1
+    found = [f"-{letter}" for letter in word[1:at]]
+    return found if at == len(word) else [*found, f"-{word[at:]}"]
 
 
 def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str], list[str]]:
@@ -166,32 +178,29 @@ def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str]
     options, jobs, rest = list[str](), list[str](), iter(words)
     for word in rest:
         if word.startswith("--"):
-            option, has_value, value = word[2:].partition("=")
+            options.append(_option(rule, word[2:], shown=word, rest=rest))
         elif word.startswith("-") and len(word) > 1:
-            option, value = rule.letters.get(word[1], ""), word[2:]
-            has_value = value
+            for each in letters_of(rule, word):
+                long = rule.letters.get(each[1], "")
+                told = f"{long}={each[2:]}" if each[2:] else long
+                options.append(_option(rule, told, shown=each, rest=rest))
         elif rule.takes_jobs and _JOB.match(word):
             jobs.append(word)
-            continue
         elif name == "sbatch":
             raise CallRefused("no file is read here: give the script on the standard input")
         else:
             raise CallRefused(f"{name} takes no word {word[:40]!r}")
-        options.append(
-            _option(rule, option, shown=word, value=value if has_value else None, rest=rest)
-        )
     return options, jobs
 
 
-def _option(
-    rule: ProgramRule, option: str, *, shown: str, value: str | None, rest: Iterator[str]
-) -> str:
-    if option in rule.flags and value is None:
+def _option(rule: ProgramRule, told: str, *, shown: str, rest: Iterator[str]) -> str:
+    option, has_value, value = told.partition("=")
+    if option in rule.flags and not has_value:
         return f"--{option}"
     if option not in rule.valued:
         known = ", ".join(f"--{each}" for each in sorted(rule.valued | rule.flags))
         raise CallRefused(f"no option {shown.partition('=')[0][:40]} here; these are: {known}")
-    found = next(rest, None) if value is None else value
+    found = value if has_value else next(rest, None)
     if not found:
         raise CallRefused(f"--{option} needs a value")
     if option in _NODE_LISTS and "/" in found:
@@ -199,22 +208,6 @@ def _option(
     return f"--{option}={found}"
 
 
-def answer_call(call: TakenCall, kit: Kit) -> CallReply:
-    """Run what is asked in the controller, once; what it wrote."""
-    try:
-        argv = argv_of(call)
-    except CallRefused as refused:
-        return reply(USAGE, stderr=f"{refused}\n")
-    question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": _RUN_S}
-    given = json.dumps(question).encode()
-    try:
-        # Not as the operator asks: that brings a member its program and asks again.
-        ran = kit.run_inside(CONTROLLER, ASK, given=given, within_s=_RUN_S + _WAY_S)
-        told: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}
-    except (ClientError, BailiwickError, Outdated, ValueError):
-        told = {"error": "it cannot be asked"}
-    if "error" in told:
-        return reply(AWAY, stderr="the controller does not answer; it may have run\n")
-    code = int(told["code"])
-    code = code if 0 <= code <= 255 else (128 - code) % 256
-    return reply(code, stdout=str(told["out"]), stderr=str(told["err"]))
+def call_of(call: TakenCall) -> JobCall:
+    """For whom a job is submitted."""
+    return JobCall(call.project, call.principal, call.call_id, call.correlation_id)
