@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,10 +27,16 @@ from bailiwick.operators.ray.member.rendering import (
 )
 
 TOKEN = "0123456789abcdef" * 4
+AGENTS = (
+    "dashboard-agent-listen-",
+    "dashboard-agent-grpc-",
+    "runtime-env-agent-",
+    "metrics-export-",
+)
 numbers = st.integers(1, 2**40)
 hosts = st.one_of(st.ip_addresses(v=4).map(str), numbers.map(own_loopback))
 clusters = st.builds(
-    ClusterDoor, numbers, hosts, port=st.integers(1024, 65_531), token=st.just(TOKEN)
+    ClusterDoor, numbers, hosts, port=st.integers(1024, 65_527), token=st.just(TOKEN)
 )
 held = st.builds(
     MemberHolding,
@@ -51,7 +59,7 @@ def test_a_worker_is_never_told_more_than_its_lease_holds(
     member: MemberHolding, at: ClusterDoor
 ) -> None:
     try:
-        words = worker_words("ray", member, cluster=at, temp="/tmp/x")
+        words = worker_words("ray", member, cluster=at, temp="/tmp/x", port=14_000)
     except BadOrder:
         return
     memory = number_of(words, "memory") + number_of(words, "object-store-memory")
@@ -72,19 +80,32 @@ def test_a_head_takes_no_tasks_and_each_of_its_ports_is_its_own(
         return
     assert number_of(words, "num-cpus") == 0
     assert number_of(words, "num-gpus") == 0
-    ports = [number_of(words, f"{each}port") for each in ("", "dashboard-", "ray-client-server-")]
+    own = ("", "dashboard-", "ray-client-server-", *AGENTS)
+    ports = [number_of(words, f"{each}port") for each in own]
     assert sorted({*ports}) == ports
     assert ports[-1] < at.port + PORTS
 
 
+@given(held, clusters, st.integers(1024, 65_527))
+def test_the_ports_of_agents_are_told_so_that_nobody_waits_for_them(
+    member: MemberHolding, at: ClusterDoor, port: int
+) -> None:
+    try:
+        words = worker_words("ray", member, cluster=at, temp="/tmp/x", port=port)
+    except BadOrder:
+        return
+    ports = [number_of(words, f"{each}port") for each in AGENTS]
+    assert len({*ports}) == len(AGENTS)
+    assert all(port <= each < port + PORTS for each in ports)
+
+
 @given(held, clusters)
 def test_a_token_is_in_no_command(member: MemberHolding, at: ClusterDoor) -> None:
-    for words in (head_words, worker_words):
-        try:
-            told = words("ray", member, cluster=at, temp="/tmp/x")
-        except BadOrder:
-            continue
-        assert not any(TOKEN in word for word in told)
+    told: list[str] = []
+    with suppress(BadOrder):
+        told += head_words("ray", member, cluster=at, temp="/tmp/x")
+        told += worker_words("ray", member, cluster=at, temp="/tmp/x", port=14_000)
+    assert not any(TOKEN in word for word in told)
     assert not any(TOKEN in word for word in drain_words("ray", at, within_s=5))
 
 

@@ -7,23 +7,12 @@ it is published.
 
 from __future__ import annotations
 
-import ipaddress
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
 from bailiwick.operators.ray.operator import RayOperator, pack_member
-
-
-def is_here(server: str) -> bool:
-    """Whether a server is on this machine, by its address."""
-    host = urlsplit(server).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def main(words: list[str]) -> None:
@@ -37,7 +26,7 @@ def main(words: list[str]) -> None:
     names = [word for word in words if not word.startswith("-")]
     app = names[0] if names else "ray"
     settings = OperatorSettings.from_environ(app, term_s=0 if alone else TERM_S)
-    run_operator(RayOperator(is_near=is_here(settings.server)).reconcile, settings)
+    run_operator(RayOperator().reconcile, settings)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ Rules:
 
 - Members learn what they need through the platform (``kit.run_inside``): their program, where the
   head is, and the cluster's token. The token is written down nowhere by the operator.
+- The cluster is asked from inside its head, through the platform as well: the operator speaks to
+  the control plane and to nobody else.
 - Whoever is in the cluster already is told nothing again: an operator that was killed goes on from
   what the cluster says.
 - An instance counts as seen to once every worker that runs is in the cluster; one that was and is
@@ -37,16 +39,14 @@ from bailiwick.operators.ray.autoscale import (
     decide,
 )
 from bailiwick.operators.ray.load_report import LoadReport, Unclear, parse_load
-from bailiwick.operators.ray.member.load import fetch_load
 from bailiwick.operators.ray.member.rendering import BadOrder, ClusterDoor, parse_cluster
 from bailiwick.vocab.apps import InstancePhase, MemberPhase
 from bailiwick.wire.instances import Instance, InstanceMember
 
 HEAD, WORKER = "head", "worker"
 SOON_S: Final = 1.0
-NEAR_S, FAR_S = 5.0, 30.0
-"""How often a cluster is looked at: one that is asked directly, and one that is asked from inside,
-each time sealed."""
+REST_S, LOOK_S = 30.0, 5.0
+"""How often a cluster is looked at, each time sealed: at rest, and at most."""
 DRAIN_S_MAX: Final = 3_600
 _LIVE: Final = (MemberPhase.REQUESTED, MemberPhase.JOINING, MemberPhase.READY)
 
@@ -76,9 +76,8 @@ class KnownCluster:
 class RayOperator:
     """Looks after the clusters of one project; called by several threads, one for an instance."""
 
-    def __init__(self, *, is_near: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        """``is_near``: members whose address is a loopback one are on the operator's machine."""
-        self._is_near, self._clock = is_near, clock
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._program = pack_member()
         self._known: dict[int, KnownCluster] = {}
 
@@ -95,8 +94,7 @@ class RayOperator:
             self._tell_workers(kit, known, cluster=cluster, load=load)
         except NotYet as not_yet:
             _tell(kit, str(not_yet), is_well=False)
-            is_far = known.cluster is not None and not self._asks_directly(known.cluster)
-            return Again(NEAR_S if is_far else SOON_S)
+            return Again(SOON_S if known.cluster is None else LOOK_S)
         self._let_go(kit, known, load=load)
         decision = self._scale(instance, kit, known=known, load=load)
         if not isinstance(decision, StaySize):
@@ -108,11 +106,11 @@ class RayOperator:
         ]
         if missing:
             _tell(kit, f"not in the cluster: {', '.join(missing)[:150]}", is_well=False)
-            return Again(SOON_S)
+            return Again(LOOK_S)
         unfit = f"; {decision.unfit} wait that fit on no worker" if decision.unfit else ""
         workers = sum(each.role == WORKER and each.phase in _LIVE for each in kit.members)
         _tell(kit, f"{workers} workers; jobs at {cluster.dashboard}{unfit}", is_well=True)
-        return Again(NEAR_S if self._asks_directly(cluster) else FAR_S)
+        return Again(look_s(bounds_of(instance.parameters)))
 
     # -- bringing members together -----------------------------------------------------------
 
@@ -178,20 +176,14 @@ class RayOperator:
 
     # -- what the cluster says ---------------------------------------------------------------
 
-    def _asks_directly(self, cluster: ClusterDoor) -> bool:
-        """Whether its API is on this very machine; elsewhere a token would travel in the open."""
-        return self._is_near and cluster.is_here
-
     def _load(self, kit: Kit, cluster: ClusterDoor) -> LoadReport:
         try:
-            if self._asks_directly(cluster):
-                return parse_load(fetch_load(cluster))
             head = [e for e in kit.members if e.member_id == cluster.head_id]
             ran = self._ask(kit, head[0], "load")
             if not ran.is_well:
                 raise NotYet(f"the cluster does not answer: {ran.why}")
             return parse_load(json.loads(ran.stdout))
-        except (OSError, ValueError, Unclear) as error:
+        except (ValueError, Unclear) as error:
             raise NotYet(f"the cluster does not answer: {error}") from None
 
     # -- workers that go ---------------------------------------------------------------------
@@ -259,6 +251,17 @@ def bounds_of(parameters: Mapping[str, Any]) -> ScaleBounds | None:
         return None
     more = {name: told[name] for name in ("wait_s", "idle_s") if name in told}
     return ScaleBounds(least=told.get("min", 0), most=told.get("max", 0), **more)
+
+
+def look_s(bounds: ScaleBounds | None) -> float:
+    """How soon a cluster that is well is looked at again: sooner if it is to scale soon.
+
+    >>> look_s(None), look_s(ScaleBounds(least=0, most=2, wait_s=10)), look_s(
+    ...     ScaleBounds(least=0, most=2, wait_s=1)
+    ... )
+    (30.0, 10.0, 5.0)
+    """
+    return REST_S if bounds is None else max(LOOK_S, min(float(bounds.wait_s), REST_S))
 
 
 def new_keys(taken: list[str], count: int) -> list[str]:

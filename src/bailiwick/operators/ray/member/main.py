@@ -155,8 +155,7 @@ class RunningMember:
     def run(self) -> int:
         """Be it; the exit code.
 
-        Ray gives itself half a minute to begin, which a busy machine may not keep: that is tried
-        again. What was up and is not any more ends the member.
+        What did not begin is tried again. What was up and is not any more ends the member.
         """
         if self._told.is_head:
             host = self._told.held.host
@@ -182,10 +181,14 @@ class RunningMember:
     def _stay_in(self, cluster: ClusterDoor) -> int:
         """Until told to end or to join another, or Ray ends; Ray's exit code."""
         held = self._told.held
-        words = head_words if self._told.is_head else worker_words
         self.was_up = False
         with RayProcess(held.member_id, is_head=self._told.is_head) as ray:
-            begun = words(self._ray, held, cluster=cluster, temp=ray.temp)
+            port = cluster.port
+            if self._told.is_head:
+                begun = head_words(self._ray, held, cluster=cluster, temp=ray.temp)
+            else:
+                port = free_block(held.host, held.member_id)
+                begun = worker_words(self._ray, held, cluster=cluster, temp=ray.temp, port=port)
             ray.start(begun, environment(dict(os.environ), cluster, ray=self._ray))
             _say(f"{'head' if self._told.is_head else 'worker'} of {cluster.host}:{cluster.port}")
             while not self.is_ending:  # until one of these
@@ -196,6 +199,7 @@ class RunningMember:
                 if not self._told.is_head and read_cluster() != cluster:
                     _say("told another head")
                     return 0
+                ray.hasten(port)
                 self.was_up = self.was_up or ray.is_up
                 time.sleep(LOOK_S)
         return 0

@@ -30,10 +30,20 @@ STORE_BYTES_MIN = 80 * 10**6
 OWN_BYTES = {True: 1024 * MIB, False: 384 * MIB}
 """What Ray's own processes need on the head, and elsewhere."""
 HEAP_BYTES_MIN = 64 * MIB
-PORT_FIRST, PORT_BLOCKS, PORTS = 14_000, 1_000, 4
+PORT_FIRST, PORT_BLOCKS, PORTS = 14_000, 500, 8
 """Where the blocks of ports begin, how many there are, and how many ports are in one."""
+AGENTS_AT = 3
+"""Where in a block the ports of Ray's agents begin; those before are the head's."""
 BLOCKS_TRIED = 16
 
+_AGENTS = (
+    "dashboard-agent-listen",
+    "dashboard-agent-grpc",
+    "runtime-env-agent",
+    "metrics-export",
+)
+_OPTION = re.compile(r"--(session_dir|node_id)=")
+_NODE_ID = re.compile(r"[0-9a-f]{1,64}\Z")
 _TOKEN = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -137,10 +147,10 @@ def own_loopback(member_id: int) -> str:
 
 
 def port_blocks(member_id: int) -> list[int]:
-    """The first ports of the blocks that a head tries, in this order.
+    """The first ports of the blocks that a member tries, in this order.
 
-    >>> port_blocks(7)[:2], port_blocks(999)[:2]
-    ([14028, 14032], [17996, 14000])
+    >>> port_blocks(7)[:2], port_blocks(499)[:2]
+    ([14056, 14064], [17992, 14000])
     """
     return [PORT_FIRST + PORTS * ((member_id + each) % PORT_BLOCKS) for each in range(BLOCKS_TRIED)]
 
@@ -171,12 +181,14 @@ def head_words(ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: str
         *(ray, "start", "--head", f"--port={cluster.port}", f"--dashboard-host={cluster.host}"),
         f"--dashboard-port={cluster.port + 1}",
         f"--ray-client-server-port={cluster.port + 2}",
-        *_common(held, is_head=True, temp=temp),
+        *_common(held, is_head=True, temp=temp, port=cluster.port),
     ]
 
 
-def worker_words(ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: str) -> list[str]:
-    """The command by which a member joins a cluster."""
+def worker_words(
+    ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: str, port: int
+) -> list[str]:
+    """The command by which a member joins a cluster; ``port`` is the first of its own block."""
     if cluster.is_here != is_loopback(held.host):
         raise BadOrder(
             f"host: the head is at {cluster.host} and this member at {held.host}: they do not reach"
@@ -185,8 +197,25 @@ def worker_words(ray: str, held: MemberHolding, *, cluster: ClusterDoor, temp: s
     host = f"[{cluster.host}]" if ":" in cluster.host else cluster.host
     return [
         *(ray, "start", f"--address={host}:{cluster.port}"),
-        *_common(held, is_head=False, temp=temp),
+        *_common(held, is_head=False, temp=temp, port=port),
     ]
+
+
+def agent_note(raylet: list[str], *, port: int) -> tuple[str, str] | None:
+    """A file that Ray's node waits for, by its path and what it says; of the words that began it.
+
+    The node waits 15 s for its agent to write down on which port it listens, and then ends. On a
+    busy machine the agent needs longer to begin. The port is told to it, so what it will write is
+    known: the member writes it first.
+
+    >>> agent_note(["raylet", "--session_dir=/tmp/s", "--node_id=ab12"], port=14_000)
+    ('/tmp/s/dashboard_agent_listen_port_ab12', '14003')
+    """
+    found = dict(word[2:].split("=", 1) for word in raylet[1:] if _OPTION.match(word))
+    folder, node = found.get("session_dir", ""), found.get("node_id", "")
+    if not folder.startswith("/") or not _NODE_ID.match(node):
+        return None
+    return f"{folder}/dashboard_agent_listen_port_{node}", str(port + AGENTS_AT)
 
 
 def drain_words(ray: str, cluster: ClusterDoor, *, within_s: int) -> list[str]:
@@ -198,7 +227,7 @@ def drain_words(ray: str, cluster: ClusterDoor, *, within_s: int) -> list[str]:
     ]
 
 
-def _common(held: MemberHolding, *, is_head: bool, temp: str) -> list[str]:
+def _common(held: MemberHolding, *, is_head: bool, temp: str, port: int) -> list[str]:
     store, heap = split_memory(held.mem_mib, is_head=is_head, store_percent=held.store_percent)
     return [
         *("--disable-usage-stats", f"--node-ip-address={held.host}"),
@@ -206,9 +235,10 @@ def _common(held: MemberHolding, *, is_head: bool, temp: str) -> list[str]:
         f"--num-gpus={0 if is_head else held.gpus}",
         *(f"--memory={heap}", f"--object-store-memory={store}", f"--temp-dir={temp}"),
         f"--labels={MEMBER_LABEL}={held.member_id}",
+        # Told, not found out by its agents: see ``agent_note``.
+        *(f"--{name}-port={port + AGENTS_AT + each}" for each, name in enumerate(_AGENTS)),
         # Any that are free: several members may be on one machine.
-        *("--dashboard-agent-listen-port=0", "--min-worker-port=0", "--max-worker-port=0"),
-        "--include-log-monitor=false",
+        *("--min-worker-port=0", "--max-worker-port=0", "--include-log-monitor=false"),
     ]
 
 
