@@ -249,7 +249,7 @@ def test_an_operator_is_nobody_for_another_runtime_or_a_project(house: HttpHouse
     )
 
 
-MINE = {"shared_runtime.read", "shared_runtime.note_use"}
+MINE = {"shared_runtime.read", "shared_runtime.note_use", "shared_attachment.finish"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ python -m bailiwick.operators.slurm pack FOLDER [--cpus 4] [--mem 8GiB] [--gpus 
 python -m bailiwick.operators.slurm run --keys FOLDER [--app slurm] [--alone]
     looks after the clusters of a project; where it asks is in the environment
     ``--packed FOLDER`` for members of another version than this operator's
+    with BAILIWICK_RUNTIME it looks after that shared runtime, by its operator's token
 
 python -m bailiwick.operators.slurm backup NAME FILE
 python -m bailiwick.operators.slurm restore NAME FILE
@@ -31,6 +32,7 @@ from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.manifest import APP, SlurmOffer, manifest_of, pack_member
 from bailiwick.operators.slurm.questions import MemberPrograms
 from bailiwick.operators.slurm.reconciling import SlurmOperator
+from bailiwick.operators.slurm.shared.operating import SharedSlurmOperator
 
 
 def main(words: list[str] | None = None) -> None:
@@ -49,6 +51,7 @@ def main(words: list[str] | None = None) -> None:
     packing.add_argument("--gpus", default="", help="of a worker: GENERATION:COUNT")
     packing.add_argument("--controller-cpus", type=float, default=1)
     packing.add_argument("--controller-mem", default="2GiB")
+    packing.add_argument("--shared", action="store_true", help="one for a whole tenant")
     packing.add_argument("--upgrades-from", action="append", default=[], metavar="VERSION")
     running = verbs.add_parser("run", help="look after the clusters of a project")
     running.add_argument("--keys", type=Path, required=True, help="folder of the clusters' keys")
@@ -77,6 +80,7 @@ def main(words: list[str] | None = None) -> None:
             controller_cpus=told.controller_cpus,
             controller_mem=told.controller_mem,
             upgrades_from=tuple(told.upgrades_from),
+            is_shared=told.shared,
         )
         pack(told.folder, offer)
         return
@@ -91,8 +95,11 @@ def main(words: list[str] | None = None) -> None:
         return
     settings = OperatorSettings.from_environ(told.app, term_s=0 if told.alone else TERM_S)
     programs = MemberPrograms.read(pack_member(), told.packed)
-    looks_after = SlurmOperator(ClusterKeys(told.keys), programs)
-    run_operator(looks_after, settings, on_call=answer_call)
+    keys = ClusterKeys(told.keys)
+    if settings.runtime is not None:
+        run_operator(SharedSlurmOperator(keys, programs), settings)
+        return
+    run_operator(SlurmOperator(keys, programs), settings, on_call=answer_call)
 
 
 def triage(settings: OperatorSettings, name: str) -> int:

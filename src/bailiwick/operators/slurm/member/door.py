@@ -20,6 +20,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from .accounting_backup import backup, check_brought, read_piece, write_piece
@@ -32,6 +33,7 @@ from .keeper import Keeper
 from .probing import probe, silent
 from .processes import call
 from .question_client import PATIENCE_S, read_all
+from .shared_host import as_user
 
 PROGRAMS: Final = frozenset(
     ("sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "squeue", "srun")
@@ -39,6 +41,7 @@ PROGRAMS: Final = frozenset(
 _WORKER: Final = re.compile(r"worker-[0-9]{1,4}\Z")
 _WORKERS_MAX: Final = 1_000
 _WAIT_S_MAX: Final = 120.0
+_LOOK_S: Final = 0.2
 
 
 class MemberDoor:
@@ -58,6 +61,8 @@ class MemberDoor:
             "apply": self._apply,
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,
+            "slurm_all": self._slurm_all,
+            "await_none": self._await_none,
             "check": self._check,
             "probe": self._probe,
             "drain": lambda told: drain(
@@ -104,9 +109,35 @@ class MemberDoor:
         argv = [str(word) for word in told["argv"]]
         if not argv or argv[0] not in PROGRAMS:
             raise MemberError(f"only these are run: {', '.join(sorted(PROGRAMS))}")
-        done = call(self._home, argv, data=told.get("stdin", "").encode(), wait_s=_seconds(told))
+        if told.get("user") is not None:
+            argv = [*as_user(self._home, told["user"]), *argv]
+        done = call(
+            self._home,
+            argv,
+            data=told.get("stdin", "").encode(),
+            wait_s=_seconds(told),
+            cwd=Path("/") if told.get("user") is not None else None,
+        )
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         return {"code": done.returncode, "out": out, "err": err}
+
+    def _slurm_all(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Several programs, one after the other, up to the first that fails."""
+        found: list[dict[str, Any]] = []
+        for argv in told["argvs"]:
+            found.append(self._slurm({"argv": argv, "wait_s": told.get("wait_s", 30)}))
+            if found[-1]["code"]:
+                break
+        return {"ran": found}
+
+    def _await_none(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Ask until nothing is listed; what is still listed when the time is over."""
+        until = time.monotonic() + _seconds(told)
+        while True:  # bounded by ``until``
+            found = self._slurm({"argv": told["argv"]})
+            if found["code"] or not found["out"].split() or time.monotonic() > until:
+                return found
+            time.sleep(_LOOK_S)
 
     def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
         """How the member is once it is up, which of these take no jobs, and who is silent."""
@@ -116,7 +147,8 @@ class MemberDoor:
         left_s = max(1.0, until - time.monotonic())
         if not is_up:
             return state
-        told = probe(self._home, workers, wait_s=left_s)
+        shared = self._keeper.applied.get("shared")
+        told = probe(self._home, workers, shared=shared, wait_s=left_s)
         return state | {"told": told, "silent": silent(self._home)}
 
     def _check(self, told: dict[str, Any]) -> dict[str, Any]:

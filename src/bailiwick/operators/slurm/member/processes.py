@@ -66,6 +66,7 @@ def call(
     *,
     data: bytes = b"",
     wait_s: float = 30.0,
+    cwd: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end; one that takes too long, or is not wanted any more, is ended."""
@@ -73,7 +74,7 @@ def call(
         process = subprocess.Popen(
             argv,
             env=home.env,
-            cwd=home.root,
+            cwd=cwd or home.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
