@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bailiwick.kernel.apps.shared.book import SharedBook
 from bailiwick.kernel.apps.shared.commands import FinishDetachment
-from bailiwick.runtime.replica import View
 from bailiwick.vocab.shared import AttachmentPhase
 
 
-def overdue_detachments(view: View, now_ms: int) -> list[FinishDetachment]:
+def overdue_detachments(book: SharedBook, now_ms: int) -> list[FinishDetachment]:
     """What is to be said in the place of an operator that stays away."""
-    return [*_overdue(view, now_ms)]
+    return [*_overdue(book, now_ms)]
 
 
-def _overdue(view: View, now_ms: int) -> Iterator[FinishDetachment]:
-    for held in view.state.apps.shared.held.values():
+def _overdue(book: SharedBook, now_ms: int) -> Iterator[FinishDetachment]:
+    for held in book.held.values():
         runtime = held.runtime
         for each in held.attachments.values():
             is_late = now_ms >= each.since_ms + runtime.withdraw_within_ms

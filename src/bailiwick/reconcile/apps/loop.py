@@ -140,7 +140,8 @@ class AppLoop:
     def _finish_detachments(self) -> None:
         """Have those detached whose operator has not said so in time."""
         now_ms = self._clock.now_ms()
-        for command in self._runner.read(lambda view: overdue_detachments(view, now_ms)):
+        read = self._runner.read
+        for command in read(lambda view: overdue_detachments(view.state.apps.shared, now_ms)):
             self._call(command, f"shared-runtime-{command.runtime}")
 
     def _rows_now_and_then(self) -> dict[int, str]:
