@@ -50,8 +50,11 @@ class Scene:
             keys = [each.component_key for each in kit.members]
             notes = replace(notes, slots=plan_slots(keys, notes.slots))
         for each in kit.members:  # the oldest first
-            if each.phase in _UP:
-                running.setdefault(name_in(notes.slots, each.component_key), each)
+            key: str | None = each.component_key
+            if view is not None:
+                key = name_in(notes.slots, each.component_key)
+            if each.phase in _UP and key is not None:
+                running.setdefault(key, each)
         return cls(instance, kit, talk, running, notes, view)
 
     @property

@@ -27,7 +27,11 @@ def plan_slots(keys: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
     there = {*keys}
     taken = {number for key in there if (number := own_number(key)) is not None}
     others = sorted(key for key in there if own_number(key) is None and key != _STEERS)
-    found = {key: known[key] for key in others if key in known and known[key] not in taken}
+    found: dict[str, int] = {}
+    for key in others:
+        number = known.get(key, SLOTS)
+        if number in range(SLOTS) and number not in taken | {*found.values()}:
+            found[key] = number
     free = [n for n in reversed(range(SLOTS)) if n not in taken | {*found.values()}]
     new = [key for key in others if key not in found]
     return dict(sorted({**found, **dict(zip(new, free, strict=False))}.items()))
@@ -39,6 +43,8 @@ def own_number(key: str) -> int | None:
     return int(found[1]) if found and int(found[1]) < SLOTS else None
 
 
-def name_in(slots: Mapping[str, int], key: str) -> str:
-    """What Slurm calls a member."""
-    return f"worker-{slots[key]}" if key in slots else key
+def name_in(slots: Mapping[str, int], key: str) -> str | None:
+    """What Slurm calls a member; nothing if no name was free for it."""
+    if key in slots:
+        return f"worker-{slots[key]}"
+    return key if key == _STEERS or own_number(key) is not None else None
