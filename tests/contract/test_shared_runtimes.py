@@ -249,7 +249,22 @@ def test_an_operator_is_nobody_for_another_runtime_or_a_project(house: HttpHouse
     )
 
 
-MINE = {"shared_runtime.read", "shared_runtime.note_use"}
+def test_the_operator_alone_is_told_who_may_submit_and_says_what_is_left(
+    house: HttpHouse,
+) -> None:
+    people = house.client.get(ONE, headers=operator(house)).json()["people"]
+    assert {"principal": PIA, "projects": ["p"]} in people
+    # Who may by a role of the tenant, or may only look, is of no project for it.
+    assert not {TINA, VIEWER} & {each["principal"] for each in people}
+    assert seen(house)["people"] == []
+    finish = f"{ONE}/attachments/p/finish"
+    assert house.ask(PIA, "POST", finish).status_code == 403
+    assert house.client.post(finish, headers=operator(house, "rival")).status_code == 404
+    found = house.client.post(finish, headers=operator(house))
+    assert (found.status_code, found.json()["code"]) == (409, "conflict")
+
+
+MINE = {"shared_runtime.read", "shared_runtime.note_use", "shared_attachment.finish"}
 
 
 @pytest.mark.parametrize(

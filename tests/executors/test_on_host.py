@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,12 @@ from bailiwick.executors.local.state import load_state
 from bailiwick.executors.node.agents import AgentWord, check_order
 from bailiwick.executors.port import JobSpec, Lost, LostReason, fault_of
 from bailiwick.vocab.errors import Conflict, InvalidValue
-from bailiwick.vocab.execs import ExecWish
+from bailiwick.vocab.execs import ExecWish, Terminal
 from bailiwick.vocab.jobs import JobFault
 from tests.executors.conftest import HASTY
 from tests.executors.jobs import ended, python, said, shell, text_of
 from tests.support.oci_images import layer, pack, row
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 IS_ROOT = os.geteuid() == 0
 HELD = pytest.mark.skipif(IS_ROOT and not can_sandbox(), reason="no process namespaces here")
@@ -161,6 +162,27 @@ def test_nobody_is_let_in(host: LocalExecutor) -> None:
         host.enter(7, ExecWish(argv=("id",)))
     with pytest.raises(InvalidValue, match="attached"):
         JobSpec(8, argv=("id",), token="-", on_host=True, is_interactive=True)
+
+
+def test_the_one_program_that_it_names_is_let_in_and_nothing_else(host: LocalExecutor) -> None:
+    asks = ("sh", "-c", "cat; pwd")
+    host.start(replace(member(7, "echo on; exec sleep 1000"), ask=asks))
+    said(host, 7, "on")
+    for other in (
+        ExecWish(argv=("id",)),
+        ExecWish(argv=(*asks, "more")),
+        ExecWish(argv=asks, terminal=Terminal(24, 80)),
+    ):
+        with pytest.raises(Conflict, match="lets nobody in"):
+            host.enter(7, other)
+    inside = host.enter(7, ExecWish(argv=asks))
+    inside.write(b"asked ", wait_s=WAIT_S)
+    inside.end_input()
+    wrote = b""
+    while inside.outcome is None:  # it ends when its input does
+        wrote += b"".join(data for _, data in inside.read(wait_s=1))
+    assert wrote.startswith(b"asked /")
+    assert wrote.endswith(b"/7/work\n")
 
 
 def test_its_image_lies_beside_and_its_programs_are_found_there_first(

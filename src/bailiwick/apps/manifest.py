@@ -131,6 +131,8 @@ class RoleSpec:
     command: tuple[str, ...] = ()
     privileges: Privilege = Privilege.SANDBOX
     control_plane: bool = False
+    ask: tuple[str, ...] = ()
+    """The one program that the operator of a shared runtime runs inside such a member."""
 
     def __post_init__(self) -> None:
         least, most = self.count
@@ -138,9 +140,10 @@ class RoleSpec:
         check_integer("count", most, low=1, high=MEMBERS_MAX)
         if least > most:
             raise InvalidValue("count", list(self.count), "the least first, then the most")
-        if len(self.command) > COMMAND_MAX or any(len(each) > TEXT_MAX for each in self.command):
-            expected = f"at most {COMMAND_MAX} words of {TEXT_MAX} characters"
-            raise InvalidValue("command", "(not shown)", expected)
+        for name, words in (("command", self.command), ("ask", self.ask)):
+            if len(words) > COMMAND_MAX or any(len(each) > TEXT_MAX for each in words):
+                expected = f"at most {COMMAND_MAX} words of {TEXT_MAX} characters"
+                raise InvalidValue(name, "(not shown)", expected)
 
     def plain(self) -> Plain:
         """As the manifest spells it."""
@@ -155,6 +158,8 @@ class RoleSpec:
             found["privileges"] = self.privileges.value
         if self.control_plane:
             found["control_plane"] = True
+        if self.ask:
+            found["ask"] = list(self.ask)
         return found
 
 

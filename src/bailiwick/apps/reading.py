@@ -220,6 +220,7 @@ _ROLE: Final[Mapping[str, Reader | None]] = {
     "shape": None,
     "artifact": plain("artifact"),
     "command": command,
+    "ask": command,
     "privileges": word_of("privileges", Privilege),
     "control_plane": flag("control_plane"),
 }

@@ -107,7 +107,7 @@ def command(word: str, value: object) -> Fields:
             raise InvalidValue(word, value, f"words that a shell could split ({error})") from None
     if not isinstance(value, list):
         raise InvalidValue(word, value, "a program and its arguments")
-    return {"command": tuple(as_text(word, each) for each in value)}
+    return {word: tuple(as_text(word, each) for each in value)}
 
 
 def read_words(

@@ -119,6 +119,8 @@ class JobSpec:
     """What the job is told of itself, under names that no user can set: all of ``BAILIWICK_``."""
     on_host: bool = False
     """Whether it runs outside the walls, as the machine's own: members of apps alone, granted."""
+    ask: tuple[str, ...] = ()
+    """The one program that is let into a job outside the walls; without one, none is."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -143,6 +145,9 @@ class JobSpec:
         check_kind("warn_by_signal", self.warn_by_signal, bool)
         check_kind("is_interactive", self.is_interactive, bool)
         check_kind("on_host", self.on_host, bool)
+        check_kind("ask", self.ask, tuple)
+        for number, word in enumerate(self.ask):
+            _check_text(f"ask[{number}]", word)
         if self.on_host and self.is_interactive:
             raise InvalidValue("on_host", True, "a job that nobody is attached to")
         _check_text("server", self.server)

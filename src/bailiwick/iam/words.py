@@ -106,8 +106,14 @@ _OPERATE = frozenset(
     }
 )
 
-OPERATOR_KEYS: Final = frozenset({_P.RUNTIME_READ, _P.INSTANCE_READ, _P.INSTANCE_UPDATE})
-"""What the operator of a shared runtime may do: read it, and act on the instance behind it."""
+OPERATOR_KEYS: Final = frozenset(
+    {
+        *(_P.RUNTIME_READ, _P.INSTANCE_READ, _P.INSTANCE_UPDATE),
+        *(_P.LEASE_READ, _P.NODE_READ, _P.JOB_EXEC),
+    }
+)
+"""What the operator of a shared runtime may do: read it, act on the instance behind it, and of its
+members read what they hold, and where, and ask them."""
 
 ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Break-glass is a right of its own that even an admin must use openly.

@@ -49,7 +49,7 @@ from bailiwick.reconcile.held.steps import plan_retry
 from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
-from bailiwick.services.apps.member_jobs import runs_on_host
+from bailiwick.services.apps.member_jobs import asked_of, runs_on_host
 from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
 from bailiwick.services.jobs import Jobs
 from bailiwick.vocab.errors import (
@@ -357,6 +357,7 @@ class JobActions:
             node=lease.node,
             told=told_of(job),
             on_host=read(lambda view: runs_on_host(view, job)),
+            ask=read(lambda view: asked_of(view, job)),
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:

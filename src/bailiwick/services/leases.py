@@ -111,8 +111,11 @@ async def list_leases(
 
 
 async def read_lease(caller: Caller, lease_id: int) -> OwnedLease:
-    """One lease."""
-    await require_lease(caller, lease_id)
+    """One lease; the operator of a shared runtime has those of its members."""
+    if caller.principal.runtime_id is None:
+        await require_lease(caller, lease_id)
+    else:
+        await require_operated_lease(caller, lease_id)
     return await caller.read(lambda view: _owned(view.state, lease_id))
 
 
@@ -178,6 +181,32 @@ async def require_lease(caller: Caller, lease_id: int, *, command: Command | Non
 
     caller.for_lease(lease_id)
     await caller.require_at(owner, command)
+
+
+async def require_operated_lease(caller: Caller, lease_id: int) -> None:
+    """Go on only if it is the lease of a member of the runtime whose operator asks."""
+
+    def find(view: View) -> Scope | None:
+        return None if lease_id not in member_leases(view, caller) else operated_by(view, caller)
+
+    owner = await caller.locate(find)
+    caller.for_runtime(caller.principal.runtime_id)
+    caller.require(owner)
+
+
+def operated_by(view: View, caller: Caller) -> Scope | None:
+    """Where the runtime is whose operator asks, if it is there."""
+    held = view.state.apps.shared.held.get(caller.principal.runtime_id or 0)
+    return None if held is None else Scope(held.runtime.tenant, held.runtime.project)
+
+
+def member_leases(view: View, caller: Caller) -> set[int]:
+    """The leases of the members of the runtime whose operator asks."""
+    held = view.state.apps.shared.held.get(caller.principal.runtime_id or 0)
+    if held is None:
+        return set()
+    members = view.state.apps.instances.held[held.runtime.instance_id].members
+    return {each.lease_id for each in members.values() if each.lease_id in view.state.leases}
 
 
 def lease_scope(state: State, lease_id: int) -> Scope | None:

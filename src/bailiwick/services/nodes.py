@@ -30,7 +30,7 @@ from bailiwick.fleet.node import (
     YES,
     NodeCapacity,
 )
-from bailiwick.iam import FLEET, PrincipalKind
+from bailiwick.iam import FLEET, PrincipalKind, Scope
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
@@ -38,6 +38,7 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.gate.attesting import Attesting
 from bailiwick.services.gate.nonces import Nonce
+from bailiwick.services.leases import member_leases, operated_by
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.work import NodeDesk
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
@@ -150,9 +151,24 @@ async def list_nodes(
 
 async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStanding:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
-    caller.require_within(FLEET)
+    if caller.principal.runtime_id is None:
+        caller.require_within(FLEET)
+    else:
+        await require_operated_node(caller, node)
     found = await caller.read(lambda view: _standing(view, view.state.ledger.entry(node)))
     return (await books.fill_in([found]))[0]
+
+
+async def require_operated_node(caller: Caller, node: str) -> None:
+    """Go on only if a member of the runtime whose operator asks is on that machine."""
+
+    def find(view: View) -> Scope | None:
+        nodes = {str(view.state.node_of(number)) for number in member_leases(view, caller)}
+        return operated_by(view, caller) if node in nodes else None
+
+    owner = await caller.locate(find)
+    caller.for_runtime(caller.principal.runtime_id)
+    caller.require(owner)
 
 
 async def register_node(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:

@@ -106,6 +106,11 @@ class ExecWish:
     is_attach: bool = False
     """Whether it is the job's own program, which waits for that; then none is named."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a program with three files, and nothing else."""
+        return self.terminal is None and self.copy is None and not self.is_attach
+
     def __post_init__(self) -> None:
         if self.copy is not None:
             if self.argv or self.terminal is not None or self.is_attach:

@@ -138,6 +138,13 @@ class SubmitRight(Model):
     seq: int
 
 
+class SharedPerson(Model):
+    """Somebody who may submit for attached projects, by a role at each of them."""
+
+    principal: str
+    projects: list[str]
+
+
 class SharedRuntimeView(Model):
     """A runtime with all that the caller may see of it."""
 
@@ -146,6 +153,8 @@ class SharedRuntimeView(Model):
     attachments: list[SharedAttachment]
     workers: list[SharedWorker]
     submit_rights: list[SubmitRight]
+    people: list[SharedPerson] = Field(default_factory=list)
+    """Who may submit for which attached project; the runtime's operator alone is told."""
 
 
 class SharedRuntimeDone(Done):

@@ -160,6 +160,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         limits=_limits,
     ),
     cmd.EndSubmitPolicy: st.builds(cmd.EndSubmitPolicy, **_own, policy=names),
+    cmd.FinishDetachment: st.builds(cmd.FinishDetachment, **_own),
     cmd.NoteCredentialUse: st.builds(
         cmd.NoteCredentialUse, **_runtime, credential=names, purpose=names, by=names
     ),

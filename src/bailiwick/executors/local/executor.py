@@ -170,7 +170,8 @@ class LocalExecutor:
     def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
         """Start a further program inside a job that runs."""
         folder, state = self._folder(lease_id), load_state(self._folder(lease_id))
-        if state is not None and state.on_host:  # who may enter a job does not get the host by it
+        if state is not None and state.on_host and not state.lets_in(wish):
+            # Who may enter a job does not get the host by it.
             raise Conflict("job of lease", lease_id, "lets nobody in")
 
         def runs() -> bool:
@@ -305,6 +306,7 @@ class LocalExecutor:
             cwd=str(cwd),
             warn_by_signal=spec.warn_by_signal,
             on_host=own.is_host,
+            ask_digest=digest_of(spec.ask) if own.is_host and spec.ask else None,
         )
         order = {
             "state": state.to_body(),

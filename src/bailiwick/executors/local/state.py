@@ -25,6 +25,7 @@ from typing import Any
 from bailiwick.executors.local.supervisor import EXIT, STATE
 from bailiwick.executors.port import Exited, LimitedBy, Lost, LostReason, UsedInAll
 from bailiwick.vocab.errors import Damaged, Unavailable
+from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.values import AMOUNT_MAX
 
 FORMAT = 1
@@ -56,6 +57,12 @@ class JobState:
     supervisor: Identity | None = None
     on_host: bool = False
     """Whether it can write what its supervisor writes: then no file of those proves anything."""
+    ask_digest: str | None = None
+    """Of the one program that is let in though it is outside the walls."""
+
+    def lets_in(self, wish: ExecWish) -> bool:
+        """Whether it is the one program that is let in outside the walls."""
+        return wish.is_plain and digest_of(wish.argv) == self.ask_digest
 
     def to_body(self) -> dict[str, Any]:
         """The file's content before the job begins; its supervisor adds the processes."""
@@ -70,6 +77,7 @@ class JobState:
             "cwd": self.cwd,
             "warn_by_signal": self.warn_by_signal,
             **({"on_host": True} if self.on_host else {}),
+            **({} if self.ask_digest is None else {"ask_digest": self.ask_digest}),
         }
 
 
@@ -100,6 +108,7 @@ def parse_state(data: bytes) -> JobState:
         job=_identity(body, "") if running else None,
         supervisor=_identity(body, "supervisor_") if running else None,
         on_host="on_host" in body.content and body.flag("on_host"),
+        ask_digest=body.hex("ask_digest") if "ask_digest" in body.content else None,
     )
 
 

@@ -47,6 +47,11 @@ from bailiwick.wire.actions.instances import (
 )
 from bailiwick.wire.actions.leases import LEASE_READ
 from bailiwick.wire.actions.nodes import NODE_READ
+from bailiwick.wire.actions.shared import (
+    SHARED_ATTACHMENT_FINISH,
+    SHARED_RUNTIME_NOTE_USE,
+    SHARED_RUNTIME_READ,
+)
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.instances import (
     Instance,
@@ -58,6 +63,7 @@ from bailiwick.wire.instances import (
     InstanceUsageReport,
     NewOperation,
 )
+from bailiwick.wire.shared import CredentialUse, SharedRuntimeView
 from bailiwick.wire.work import Lease
 
 TRIES_MAX: Final = 8
@@ -78,6 +84,8 @@ class KitTools:
     may_act: Callable[[], bool]
     """Whether this replica leads."""
     secrets: Path | None = None
+    runtime: str | None = None
+    """The shared runtime of whose instance it is."""
 
 
 class Kit:
@@ -270,6 +278,31 @@ class Kit:
         )
         self._tools.client.send(INSTANCE_USAGE_REPORT, body=body, path=self._path)
         self._next_report += 1
+
+    # -- a shared runtime --------------------------------------------------------------------
+
+    def runtime(self) -> SharedRuntimeView:
+        """The shared runtime that the instance is behind, with all that its operator may see."""
+        return self._tools.client.send(SHARED_RUNTIME_READ, path=self._runtime_path)
+
+    def note_use(self, credential: str, purpose: str) -> None:
+        """Have it sealed that a credential of the runtime is used, before it is."""
+        self._check_leads()
+        body = CredentialUse(credential=credential, purpose=purpose)
+        self._tools.client.send(SHARED_RUNTIME_NOTE_USE, body=body, path=self._runtime_path)
+
+    def finish_detachment(self, project: str) -> None:
+        """Say that nothing of a project that is being detached is left inside."""
+        self._check_leads()
+        path = {**self._runtime_path, "project": project}
+        self._tools.client.send(SHARED_ATTACHMENT_FINISH, path=path)
+        self._told("detached", project=project)
+
+    @property
+    def _runtime_path(self) -> Places:
+        if self._tools.runtime is None:
+            raise InvalidValue("runtime", None, "an operator that looks after a shared runtime")
+        return {"tenant": self.instance.tenant, "runtime": self._tools.runtime}
 
     # -- tasks and secrets -------------------------------------------------------------------
 

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from bailiwick.client import Client, ClientError, Refusal
+from bailiwick.client.http_client import Places
 from bailiwick.operators.kit.connections import Connections
 from bailiwick.operators.kit.election import Election, LeaderClaim, Take, claim_in, with_claim
 from bailiwick.operators.kit.instance_kit import path_of, write_metadata
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.vocab.errors import BailiwickError, ErrorCode
 from bailiwick.wire.actions.instances import INSTANCE_LIST, INSTANCE_READ
+from bailiwick.wire.actions.shared import SHARED_RUNTIME_READ
 from bailiwick.wire.instances import Instance
 
 _PART: Final = 1 / 4
@@ -33,7 +35,9 @@ class Leadership:
         holder: str,
         term_s: float,
         log: KitLog,
+        runtime: str | None = None,
     ) -> None:
+        self._runtime = runtime
         self._connections, self._app, self._home = connections, app, home
         self._holder, self._term_s, self._log = holder, term_s, log
         self._election = Election(holder, term_s)
@@ -95,17 +99,25 @@ class Leadership:
             self._write(client, found[0], etag=found[1], claim=LeaderClaim("", claim.count + 1))
 
     def _lock(self, client: Client) -> tuple[Instance, str] | None:
-        """The oldest instance, which holds the claim."""
-        page = client.send(INSTANCE_LIST, path=self._home, query={"app": self._app, "limit": 1})
-        if not page.items:
-            return None
+        """The oldest instance, or the one behind the runtime, which holds the claim."""
         try:
-            found, etag = client.send_tagged(INSTANCE_READ, path=path_of(page.items[0]))
+            path = self._path(client)
+            if path is None:
+                return None
+            found, etag = client.send_tagged(INSTANCE_READ, path=path)
         except Refusal as refusal:
             if refusal.problem.code is ErrorCode.NOT_FOUND:
                 return None
             raise
         return None if etag is None else (found, etag)
+
+    def _path(self, client: Client) -> Places | None:
+        if self._runtime is not None:
+            path = {"tenant": self._home["tenant"], "runtime": self._runtime}
+            row = client.send(SHARED_RUNTIME_READ, path=path).runtime
+            return {**self._home, "instance_id": row.instance_id}
+        page = client.send(INSTANCE_LIST, path=self._home, query={"app": self._app, "limit": 1})
+        return path_of(page.items[0]) if page.items else None
 
     def _write(self, client: Client, lock: Instance, *, etag: str, claim: LeaderClaim) -> bool:
         try:

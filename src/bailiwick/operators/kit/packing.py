@@ -38,6 +38,25 @@ os.execv(sys.executable, [sys.executable, "-I", "/proc/self/fd/%d" % held, *sys.
 """What a member runs (``python -c``) until its program is there; then it is that."""
 
 
+ASK: Final = f"""\
+import os, runpy, sys, time
+told = sys.stdin.buffer
+size = int(told.readline(16))
+if size:
+    new = ".{PROGRAM}.%d" % os.getpid()
+    with open(new, "wb") as file:
+        file.write(told.read(size))
+    os.rename(new, "{PROGRAM}")
+for _ in range(200):
+    if os.path.exists("run/door"):
+        break
+    time.sleep(0.1)
+runpy.run_path("run/ask.py", run_name="__main__")
+"""
+"""What is run (``python -c``) inside a member to ask it something: the size of its program, which
+is 0 if it has it, the program, and what is asked. A member begins no other than it was told."""
+
+
 def pack(folder: Path) -> bytes:
     """The package in this folder as a program; it begins with ``main`` of its module ``main``."""
     name = folder.name

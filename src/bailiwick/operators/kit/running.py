@@ -36,6 +36,7 @@ from bailiwick.operators.kit.instance_kit import Kit, KitTools, Outdated
 from bailiwick.operators.kit.leading import Leadership
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.resync import Resync
+from bailiwick.operators.kit.runtime_watching import RuntimeWatcher, WatchedRuntime
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.watching import Watched, Watcher
 from bailiwick.operators.kit.work_queue import WorkQueue
@@ -75,6 +76,8 @@ class OperatorSettings:
     resync_s: float = 300.0
     term_s: float = TERM_S
     """For how long a replica that is gone may still count as leading; 0: there is only one."""
+    runtime: str | None = None
+    """The shared runtime that it looks after, and nothing else; ``project`` is its owner record."""
     renew_ttl_s: int | None = None
     """Renew the token by itself, each time for so long; needs ``iam.token.issue``."""
 
@@ -102,6 +105,7 @@ class OperatorSettings:
             token_file=Path(need("BAILIWICK_TOKEN_FILE")),
             ca_file=path("BAILIWICK_CA_FILE"),
             secrets=path("BAILIWICK_SECRETS"),
+            runtime=found.get("BAILIWICK_RUNTIME") or None,
             term_s=term_s,
         )
 
@@ -130,17 +134,10 @@ class Operator:
             holder=settings.name,
             term_s=settings.term_s,
             log=self._log,
+            runtime=settings.runtime,
         )
         self._calls = None if on_call is None else self._call_loop(on_call)
-        watched = Watched(**self._home, app=settings.app, resync_s=settings.resync_s)
-        self._watcher = Watcher(
-            self._connections,
-            watched,
-            heard=self._hear,
-            called=self._hear_call,
-            listed=self._list,
-            log=self._log,
-        )
+        self._watcher = self._watcher_of(settings)
         self._queue, self._changed = WorkQueue(), threading.Condition()
 
     def run(self, stop: threading.Event) -> None:
@@ -164,6 +161,16 @@ class Operator:
             self._leading.end()
         self._connections.close()
         self._log.info("ended")
+
+    def _watcher_of(self, settings: OperatorSettings) -> Watcher | RuntimeWatcher:
+        """What tells of instances: the events of a project, or looks at a shared runtime."""
+        place, resync_s = self._home, settings.resync_s
+        told = {"called": self._hear_call, "heard": self._hear}
+        if settings.runtime is None:
+            watched = Watched(**place, app=settings.app, resync_s=resync_s)
+            return Watcher(self._connections, watched, **told, listed=self._list, log=self._log)
+        runtime = WatchedRuntime(**place, runtime=settings.runtime, resync_s=resync_s)
+        return RuntimeWatcher(self._connections, runtime, **told, listed=self._list, log=self._log)
 
     # -- what is to be looked at -------------------------------------------------------------
 
@@ -265,6 +272,7 @@ class Operator:
             log=self._log,
             may_act=self._leading.leads,
             secrets=self._settings.secrets,
+            runtime=self._settings.runtime,
         )
         return Kit(instance, etag, tools=tools)
 

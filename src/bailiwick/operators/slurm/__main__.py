@@ -6,6 +6,7 @@ python -m bailiwick.operators.slurm pack FOLDER [--cpus 4] [--mem 8GiB] [--gpus 
 python -m bailiwick.operators.slurm run --keys FOLDER [--app slurm] [--alone]
     looks after the clusters of a project; where it asks is in the environment
     ``--packed FOLDER`` for members of another version than this operator's
+    with BAILIWICK_RUNTIME it looks after that shared runtime, by its operator's token
 
 python -m bailiwick.operators.slurm backup NAME FILE
 python -m bailiwick.operators.slurm restore NAME FILE
@@ -40,6 +41,7 @@ from bailiwick.operators.slurm.queue.marks import CallersJob, NobodysJob, ProbeJ
 from bailiwick.operators.slurm.queue.telling import UseTeller, read_marked
 from bailiwick.operators.slurm.queue.use import SETTLE_S, TellingPlan
 from bailiwick.operators.slurm.reconciling import SlurmOperator
+from bailiwick.operators.slurm.shared.operating import SharedSlurmOperator
 from bailiwick.operators.slurm.wanted import CONTROLLER
 
 
@@ -59,6 +61,7 @@ def main(words: list[str] | None = None) -> None:
     packing.add_argument("--gpus", default="", help="of a worker: GENERATION:COUNT")
     packing.add_argument("--controller-cpus", type=float, default=1)
     packing.add_argument("--controller-mem", default="2GiB")
+    packing.add_argument("--shared", action="store_true", help="one for a whole tenant")
     packing.add_argument("--upgrades-from", action="append", default=[], metavar="VERSION")
     running = verbs.add_parser("run", help="look after the clusters of a project")
     running.add_argument("--keys", type=Path, required=True, help="folder of the clusters' keys")
@@ -94,6 +97,7 @@ def main(words: list[str] | None = None) -> None:
             controller_cpus=told.controller_cpus,
             controller_mem=told.controller_mem,
             upgrades_from=tuple(told.upgrades_from),
+            is_shared=told.shared,
         )
         pack(told.folder, offer)
         return
@@ -113,6 +117,9 @@ def main(words: list[str] | None = None) -> None:
     programs = MemberPrograms.read(pack_member(), told.packed)
     keys, every_s = ClusterKeys(told.keys), told.tell_every
     plan = TellingPlan(every_s, settle_s=min(every_s, SETTLE_S))
+    if settings.runtime is not None:
+        run_operator(SharedSlurmOperator(keys, programs), settings)
+        return
     looks_after = SlurmOperator(keys, programs, teller=UseTeller(keys, plan))
     run_operator(looks_after, settings, on_call=QueueAnswers(keys))
 

@@ -13,10 +13,10 @@ import base64
 from dataclasses import replace
 from hashlib import sha256
 
+from bailiwick.operators.slurm.files import controller_files
 from bailiwick.operators.slurm.notes import MemberNote
 from bailiwick.operators.slurm.orders import order_for
 from bailiwick.operators.slurm.questions import MemberAway
-from bailiwick.operators.slurm.rendering import render
 from bailiwick.operators.slurm.scene import Scene
 from bailiwick.operators.slurm.wanted import CONTROLLER, Cluster
 
@@ -72,5 +72,7 @@ def rotate_key(scene: Scene, munge_key: bytes) -> Scene:
 
 def base_of(cluster: Cluster) -> str:
     """By what one sees that parameters were changed, whoever the members are."""
-    files = render(replace(cluster, workers=(), host="none", address="0.0.0.0"))
+    shared = None if cluster.shared is None else cluster.shared.base
+    alone = replace(cluster, workers=(), host="none", address="0.0.0.0", shared=shared)
+    files = controller_files(alone)
     return sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]

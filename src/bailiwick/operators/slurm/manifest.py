@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from bailiwick.operators.kit.packing import BOOTSTRAP, digest_of, pack
+from bailiwick.operators.slurm.questions import ASK_SHARED
 from bailiwick.operators.slurm.queue.use import UNITS
 from bailiwick.operators.slurm.wanted import WORKERS_MAX
 from bailiwick.vocab.errors import InvalidValue
 
 APP: Final = "slurm"
+SHARED_APP: Final = "slurm-shared"
+"""The same for a whole tenant: its members have the host, for they become people's users."""
 SOURCE: Final = "slurm"
 PERMISSIONS: Final = (
     "scheduler.instance.read",
@@ -54,6 +57,8 @@ class SlurmOffer:
     controller_mem: str = "2GiB"
     upgrades_from: tuple[str, ...] = ()
     """Versions from which instances may be upgraded to this one."""
+    is_shared: bool = False
+    """Whether it is for a whole tenant."""
 
     def worker(self) -> dict[str, Any]:
         """The shape of a worker, in the words of a manifest."""
@@ -76,12 +81,16 @@ def manifest_of(offer: SlurmOffer, program: bytes | None = None) -> str:
     digest = digest_of(pack_member() if program is None else program)
     command = ["python3", "-I", "-c", BOOTSTRAP, "run"]
     role: dict[str, Any] = {"artifact": "member", "command": command}
+    if offer.is_shared:
+        role |= {"privileges": "host", "ask": list(ASK_SHARED)}
+    shared = {"control_plane_scopes": ["tenant"]} if offer.is_shared else {}
     document = {
-        "app": APP,
+        **shared,
+        "app": SHARED_APP if offer.is_shared else APP,
         "version": offer.version,
         "title": "A Slurm cluster",
         "description": "A controller with accounting, and workers that take jobs of the project",
-        "parameters": _PARAMETERS,
+        "parameters": _parameters(offer),
         "roles": {
             "controller": {
                 **role,
@@ -105,6 +114,18 @@ def manifest_of(offer: SlurmOffer, program: bytes | None = None) -> str:
     return json.dumps(document, indent=1)
 
 
+def _parameters(offer: SlurmOffer) -> dict[str, Any]:
+    if not offer.is_shared:
+        return _PARAMETERS
+    own = {name: each for name, each in _PARAMETERS["properties"].items() if name != "partition"}
+    return {**_PARAMETERS, "properties": own | _SHARED_PARAMETERS}
+
+
+_SHARED_PARAMETERS: Final[dict[str, Any]] = {
+    "queues": {"type": "string", "minLength": 1, "maxLength": 500, "default": "main"},
+    "reserved_for": {"type": "string", "maxLength": 2_000, "default": "*"},
+    "min_job_age_s": {"type": "integer", "minimum": 2, "maximum": 3_600, "default": 60},
+}
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,

@@ -26,6 +26,8 @@ class ClusterNotes:
     """Those that were applied."""
     key: str = ""
     """The mark of the key that all members have."""
+    slots: Mapping[str, int] = field(default_factory=dict)
+    """Of a shared runtime: which worker's name in Slurm each contributed one has."""
 
     @classmethod
     def read(cls, notes: Mapping[str, object]) -> ClusterNotes:
@@ -44,6 +46,7 @@ class ClusterNotes:
             base if isinstance(base, str) else "",
             parameters if isinstance(parameters, dict) else {},
             key if isinstance(key, str) else "",
+            _numbers(notes.get("slots")),
         )
 
     def spell(self) -> dict[str, object]:
@@ -51,7 +54,7 @@ class ClusterNotes:
 
         >>> ClusterNotes.read(ClusterNotes({"worker-0": MemberNote(7, "ab")}, "x").spell())
         ClusterNotes(members={'worker-0': MemberNote(member_id=7, revision='ab', \
-is_proved=False)}, base='x', parameters={}, key='')
+is_proved=False)}, base='x', parameters={}, key='', slots={})
         """
         rows = {
             key: [note.member_id, note.revision, note.is_proved]
@@ -62,4 +65,10 @@ is_proved=False)}, base='x', parameters={}, key='')
             "base": self.base,
             "parameters": dict(self.parameters),
             "key": self.key,
+            **({"slots": dict(self.slots)} if self.slots else {}),
         }
+
+
+def _numbers(told: object) -> dict[str, int]:
+    rows = told.items() if isinstance(told, dict) else ()
+    return {str(key): number for key, number in rows if type(number) is int}

@@ -7,7 +7,9 @@ import json
 from hashlib import sha256
 from typing import Any, Final
 
-from bailiwick.operators.slurm.rendering import render, render_worker
+from bailiwick.operators.slurm.files import controller_files, worker_files
+from bailiwick.operators.slurm.shared.mapping import PROBE_ACCOUNT
+from bailiwick.operators.slurm.shared.people import PROBE
 from bailiwick.operators.slurm.wanted import CONTROLLER, GPUS_MAX, WORKER, Cluster, worker_index
 
 MUNGE_KEY_BYTES: Final = 128
@@ -28,8 +30,11 @@ def order_for(cluster: Cluster, key: str, *, munge_key: bytes) -> dict[str, Any]
         "kill_wait_s": wish.kill_wait_s,
         "storage": storage,
         "pretend_gpus": GPUS_MAX if wish.pretend_gpus else 0,
-        "files": render(cluster) if is_controller else render_worker(cluster, key),
+        "files": controller_files(cluster) if is_controller else worker_files(cluster, key),
     }
+    if cluster.shared is not None:
+        users = [[user.name, user.uid] for user in cluster.shared.users]
+        order["shared"] = {"users": users, "probe": [PROBE.name, PROBE_ACCOUNT]}
     # The key is in the revision by its digest only: a revision is written down.
     told = json.dumps([order, sha256(munge_key).hexdigest()], sort_keys=True)
     revision = sha256(told.encode()).hexdigest()[:16]

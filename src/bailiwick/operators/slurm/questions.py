@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from bailiwick.client import ClientError
-from bailiwick.operators.kit import Kit, RanInside
+from bailiwick.operators.kit import Kit, RanInside, packing
 from bailiwick.operators.kit.packing import PROGRAM
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.wire.instances import InstanceMember
 
 ASK: Final = ("python3", "-I", "-S", "run/ask.py")
 """Laid there by the member when it begins."""
+ASK_SHARED: Final = ("python3", "-I", "-S", "-c", packing.ASK)
+"""The same, and bringing a member its program: what the roles of a shared runtime name."""
 _WAY_S: Final = 45.0
 _BEGIN_S: Final = 20
 AT_ONCE: Final = 8
@@ -64,6 +66,8 @@ class MemberTalk:
     kit: Kit
     programs: MemberPrograms
     pool: ThreadPoolExecutor
+    is_shared: bool = False
+    """Whether members let in nothing but what their role names to ask them."""
 
     def ask(
         self, member: InstanceMember, question: Mapping[str, Any], *, is_new: bool = False
@@ -72,11 +76,9 @@ class MemberTalk:
         key, data = member.component_key, json.dumps(question).encode()
         within_s = float(question.get("wait_s", 0)) + _WAY_S
         try:
-            ran = None if is_new else self._run(member, ASK, given=data, within_s=within_s)
+            ran = None if is_new else self._ask(member, data, within_s=within_s)
             if ran is None or not ran.is_well:
-                program = self.programs.of(member.version)
-                begin, given = _begin(len(program)), program + data
-                ran = self._run(member, begin, given=given, within_s=within_s)
+                ran = self._begin(member, data, within_s=within_s)
         except (ClientError, BailiwickError) as error:
             raise MemberAway(f"{key} cannot be asked: {error}") from error
         if not ran.is_well:
@@ -98,6 +100,18 @@ class MemberTalk:
                 return away
 
         return dict(zip(questions, self.pool.map(one, questions.values()), strict=True))
+
+    def _ask(self, member: InstanceMember, data: bytes, *, within_s: float) -> RanInside:
+        if self.is_shared:
+            return self._run(member, ASK_SHARED, given=b"0\n" + data, within_s=within_s)
+        return self._run(member, ASK, given=data, within_s=within_s)
+
+    def _begin(self, member: InstanceMember, data: bytes, *, within_s: float) -> RanInside:
+        program = self.programs.of(member.version)
+        if self.is_shared:
+            given = f"{len(program)}\n".encode() + program + data
+            return self._run(member, ASK_SHARED, given=given, within_s=within_s)
+        return self._run(member, _begin(len(program)), given=program + data, within_s=within_s)
 
     def _run(
         self, member: InstanceMember, command: tuple[str, ...], *, given: bytes, within_s: float

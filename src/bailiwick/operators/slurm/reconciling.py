@@ -19,17 +19,17 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
 
 from bailiwick.operators.kit import Again, Answer, Kit, Settled
 from bailiwick.operators.slurm.applying import apply_cluster, base_of, rotate_key
+from bailiwick.operators.slurm.files import controller_files
 from bailiwick.operators.slurm.keys import ClusterKeys
 from bailiwick.operators.slurm.questions import AT_ONCE, MemberAway, MemberPrograms, MemberTalk
 from bailiwick.operators.slurm.queue.telling import UseTeller
-from bailiwick.operators.slurm.rendering import render
 from bailiwick.operators.slurm.scene import Scene
 from bailiwick.operators.slurm.seeing import MemberAtWork, see_cluster, see_member
 from bailiwick.operators.slurm.wanted import CONTROLLER, WORKER, Cluster, ClusterWish
@@ -65,7 +65,7 @@ class SlurmOperator:
 
     def __call__(self, instance: Instance, kit: Kit) -> Answer:
         """Look after one instance; called again whenever something happened to it."""
-        scene = Scene.of(instance, kit, talk=MemberTalk(kit, self._programs, self._pool))
+        scene = self._scene(instance, kit)
         if kit.is_leaving:
             return self._leave(scene)
         if CONTROLLER not in scene.running:
@@ -81,6 +81,30 @@ class SlurmOperator:
         except InvalidValue as error:
             return self._wait(scene, str(error), is_seen_to=True)
 
+    # -- what a shared runtime does otherwise ------------------------------------------------
+
+    def _scene(self, instance: Instance, kit: Kit) -> Scene:
+        return Scene.of(instance, kit, talk=MemberTalk(kit, self._programs, self._pool))
+
+    def _shaped(
+        self, scene: Scene, cluster: Cluster, *, seen: Mapping[str, MemberAtWork]
+    ) -> Cluster:
+        """The cluster, with what follows from who has a part in it."""
+        del scene, seen
+        return cluster
+
+    def _close(self, scene: Scene, cluster: Cluster) -> None:
+        """End what has no part any more, before anything else is told."""
+
+    def _open(self, scene: Scene, cluster: Cluster) -> None:
+        """Let in who has a part, once all members know of it."""
+
+    def _wanted(self, scene: Scene) -> int:
+        """How many workers there are to be."""
+        return scene.instance.counts.get(WORKER, 0)
+
+    # -- one look ----------------------------------------------------------------------------
+
     def _look_after(self, scene: Scene) -> Answer:
         controller = scene.running[CONTROLLER]
         if controller.phase is MemberPhase.DRAINING and scene.is_replaced(controller):
@@ -90,6 +114,7 @@ class SlurmOperator:
         seen = self._see_all(scene)
         wish, refused = self._wish(scene)
         cluster = see_cluster(scene.instance, seen, wish=wish)
+        cluster = self._shaped(scene, cluster, seen=seen)
         scene = self._lose(scene)
         if not refused:
             refused = self._check(scene, cluster)
@@ -101,12 +126,17 @@ class SlurmOperator:
         number, generation = scene.instance.instance_id, cluster.wish.key_generation
         key = self._keys.munge_key(number, generation)
         scene = rotate_key(scene, key)
+        self._close(scene, cluster)
         scene = apply_cluster(scene, cluster, munge_key=key)
         self._keys.forget(number, but=generation)
+        self._open(scene, cluster)
         scene, is_proved = self._prove(scene)
         is_draining = self._drain(scene, cluster)
-        self._teller.tell(scene)
+        self._tell(scene)
         return self._conclude(scene, refused, is_done=is_proved and not is_draining)
+
+    def _tell(self, scene: Scene, *, is_last: bool = False) -> None:
+        self._teller.tell(scene, is_last=is_last)
 
     # -- seeing ------------------------------------------------------------------------------
 
@@ -171,7 +201,8 @@ class SlurmOperator:
         known = self._refused.get(number)
         if known is not None and known[0] == base and time.monotonic() < known[2]:
             return known[1]
-        told = scene.ask_controller(do="check", files=render(cluster), wait_s=_HEALTH_S)
+        files = controller_files(cluster)
+        told = scene.ask_controller(do="check", files=files, wait_s=_HEALTH_S)
         refused = str(told["refused"])
         if refused:
             self._refused[number] = base, refused, time.monotonic() + _HEALTH_S
@@ -198,8 +229,7 @@ class SlurmOperator:
 
     def _drain(self, scene: Scene, cluster: Cluster) -> bool:
         """Have those go that are to go; whether some are still on their way."""
-        for member in scene.leaving:
-            key = member.component_key
+        for key, member in scene.leaving.items():
             left_s = (member.deadline_ms or 2**53) / 1_000 - self._now()
             is_urgent = left_s < cluster.wish.kill_wait_s + _URGENT_S
             wait_s = _DRAIN_S + (cluster.wish.kill_wait_s if is_urgent else 0)
@@ -217,20 +247,21 @@ class SlurmOperator:
     # -- saying ------------------------------------------------------------------------------
 
     def _conclude(self, scene: Scene, refused: str, *, is_done: bool) -> Answer:
-        wanted = scene.instance.counts.get(WORKER, 0)
+        wanted = self._wanted(scene)
         proved = sum(note.is_proved for note in scene.ready.values())
         if is_done and len(scene.notes.members) == len(scene.running):
             number = scene.instance.instance_id
-            self._rested[number] = scene.mark, time.monotonic() + self._health_s
+            self._rested[number] = scene.mark, time.monotonic() + self._rest(scene)
         if proved < wanted:
             return self._wait(scene, f"jobs run on {proved} of {wanted} workers")
         if refused:
             return self._wait(scene, f"not applied: {refused}", is_seen_to=True)
         scene.report(f"jobs run on all {wanted} workers")
-        return Again(after_s=self._health_s if is_done else _DRAIN_S)
+        return Again(after_s=self._rest(scene) if is_done else _DRAIN_S)
 
-    @property
-    def _health_s(self) -> float:
+    def _rest(self, scene: Scene) -> float:
+        """For how long nothing is asked if nothing happens."""
+        del scene
         return min(_HEALTH_S, self._teller.rest_s)
 
     def _rest_s(self, scene: Scene) -> float:
@@ -251,7 +282,7 @@ class SlurmOperator:
         if instance.observed_generation == instance.generation:
             return Settled()
         if CONTROLLER in scene.running:
-            self._teller.tell(scene, is_last=True)
+            self._tell(scene, is_last=True)
         if scene.notes.parameters.get("storage") and CONTROLLER in scene.running:
             try:
                 scene.ask_controller(do="wipe")

@@ -49,9 +49,11 @@ def render(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def render_worker(cluster: Cluster, key: str) -> dict[str, str]:
-    """The files of a worker: of devices it is told of its own alone."""
-    files = render(cluster)
+def render_worker(
+    cluster: Cluster, key: str, *, files: dict[str, str] | None = None
+) -> dict[str, str]:
+    """The files of a worker, from those of its controller: of devices its own alone."""
+    files = render(cluster) if files is None else files
     own = [line for line in files[GRES_CONF].splitlines() if _is_own(line, key)]
     found = [worker for worker in cluster.workers if worker.key == key]
     devices = [str(gpu.index) for worker in found for gpu in _in_order(worker)]

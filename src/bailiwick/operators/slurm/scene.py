@@ -13,9 +13,11 @@ from typing import Any
 from bailiwick.operators.kit import Kit
 from bailiwick.operators.slurm.notes import ClusterNotes, MemberNote
 from bailiwick.operators.slurm.questions import MemberTalk
+from bailiwick.operators.slurm.shared.slots import name_in, plan_slots
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from bailiwick.vocab.apps import InstancePhase, MemberPhase
 from bailiwick.wire.instances import Instance, InstanceMember
+from bailiwick.wire.shared import SharedRuntimeView
 
 _UP = (MemberPhase.READY, MemberPhase.DRAINING)
 
@@ -29,26 +31,43 @@ class Scene:
     talk: MemberTalk
     running: Mapping[str, InstanceMember]
     notes: ClusterNotes
+    view: SharedRuntimeView | None = None
+    """The runtime that it is behind, if it is a shared one."""
 
     @classmethod
-    def of(cls, instance: Instance, kit: Kit, *, talk: MemberTalk) -> Scene:
-        """As it is now."""
+    def of(
+        cls,
+        instance: Instance,
+        kit: Kit,
+        *,
+        talk: MemberTalk,
+        view: SharedRuntimeView | None = None,
+    ) -> Scene:
+        """As it is now; members are known by their names in Slurm."""
         running: dict[str, InstanceMember] = {}
+        notes = ClusterNotes.read(kit.notes)
+        if view is not None:
+            keys = [each.component_key for each in kit.members]
+            notes = replace(notes, slots=plan_slots(keys, notes.slots))
         for each in kit.members:  # the oldest first
-            if each.phase in _UP:
-                running.setdefault(each.component_key, each)
-        return cls(instance, kit, talk, running, ClusterNotes.read(kit.notes))
+            key: str | None = each.component_key
+            if view is not None:
+                key = name_in(notes.slots, each.component_key)
+            if each.phase in _UP and key is not None:
+                running.setdefault(key, each)
+        return cls(instance, kit, talk, running, notes, view)
 
     @property
     def mark(self) -> object:
         """By what one sees that nothing happened since."""
         members = [(each.member_id, each.phase) for each in self.kit.members]
-        return self.instance.generation, members, self.notes
+        return self.instance.generation, members, self.notes, self.view
 
     @property
-    def leaving(self) -> list[InstanceMember]:
+    def leaving(self) -> dict[str, InstanceMember]:
         """Those that are to go."""
-        return [each for each in self.running.values() if each.phase is MemberPhase.DRAINING]
+        rows = self.running.items()
+        return {key: each for key, each in rows if each.phase is MemberPhase.DRAINING}
 
     @property
     def ready(self) -> dict[str, MemberNote]:

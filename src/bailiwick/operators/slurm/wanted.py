@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from bailiwick.operators.slurm.shared.part import SharedPart
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
 
@@ -57,6 +58,12 @@ class ClusterWish:
     """Another number has another key made, and taken by all members together."""
     pretend_gpus: bool = False
     """For machines without the devices that their inventory names: they are counted anyway."""
+    queues: str = "main"
+    """Of a shared runtime: the queues that every project has, by comma."""
+    reserved_for: str = "*"
+    """Of a shared runtime: the projects that may use what the tenant reserves; ``*``: all."""
+    min_job_age_s: int = 60
+    """Of a shared runtime: for how long a job that has ended is still known."""
 
     def __post_init__(self) -> None:
         if self.port:
@@ -71,7 +78,7 @@ class ClusterWish:
     @classmethod
     def parse(cls, parameters: Mapping[str, object]) -> ClusterWish:
         """As an instance has them; what nobody knows is refused."""
-        numbers = ("port", "kill_wait_s", "max_time_min", "key_generation")
+        numbers = ("port", "kill_wait_s", "max_time_min", "key_generation", "min_job_age_s")
         kinds = {**dict.fromkeys(numbers, int), "pretend_gpus": bool}
         for name, value in parameters.items():
             if name not in cls.__dataclass_fields__:
@@ -153,6 +160,8 @@ class Cluster:
     """What the controller's machine calls itself."""
     wish: ClusterWish
     workers: tuple[Worker, ...] = ()
+    shared: SharedPart | None = None
+    """Who has a part in it, if it is a shared one; else all of it is the account's."""
 
     def __post_init__(self) -> None:
         check_integer("instance_id", self.instance_id, low=0, high=2**53)

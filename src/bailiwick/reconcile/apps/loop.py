@@ -30,6 +30,7 @@ from bailiwick.kernel.apps.instances import AppInstance, AppMember, HeldInstance
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps import steps as st
 from bailiwick.reconcile.apps.courses import InstanceCourses
+from bailiwick.reconcile.apps.detaching import overdue_detachments
 from bailiwick.reconcile.apps.sight import SeenInstance, is_same, look
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.duties import breath_s
@@ -108,6 +109,7 @@ class AppLoop:
         orphans = self._rows_now_and_then()
         found = self._runner.read(look)
         self._end_orphans(orphans, found)
+        self._finish_detachments()
         if not found:
             return False
         asked = {
@@ -134,6 +136,13 @@ class AppLoop:
         held = {lease_id for each in found for lease_id in each.leases}
         self._renew_at = {i: at for i, at in self._renew_at.items() if i in held}
         return is_busy
+
+    def _finish_detachments(self) -> None:
+        """Have those detached whose operator has not said so in time."""
+        now_ms = self._clock.now_ms()
+        read = self._runner.read
+        for command in read(lambda view: overdue_detachments(view.state.apps.shared, now_ms)):
+            self._call(command, f"shared-runtime-{command.runtime}")
 
     def _rows_now_and_then(self) -> dict[int, str]:
         """The jobs of members that live, if it is time to look at them all."""

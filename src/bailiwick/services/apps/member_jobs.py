@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleSpec
@@ -40,6 +40,7 @@ from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.kernel import Submit
 from bailiwick.kernel.apps.book import CatalogVersion
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, payer_of
+from bailiwick.kernel.apps.shared.book import SharedRuntime
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.spelling import cores_of
 from bailiwick.ports import JobRow
@@ -125,6 +126,20 @@ def runs_on_host(view: View, job: JobRow) -> bool:
 
 def host_version(view: View, job: JobRow) -> CatalogVersion | None:
     """The version of the member that a job is, if its role asks for the host."""
+    found = member_of(view, job)
+    return found.version if found and found.role.privileges is Privilege.HOST else None
+
+
+class MemberSight(NamedTuple):
+    """The member that a job is, and what its version says of it."""
+
+    member: AppMember
+    version: CatalogVersion
+    role: RoleSpec
+
+
+def member_of(view: View, job: JobRow) -> MemberSight | None:
+    """The member that a job is: by its instance, and by nothing that the job says."""
     name, _, number = job.submitter.partition(":")
     if f"{name}:" != APP_PREFIX or not number.isdecimal():
         return None
@@ -138,7 +153,20 @@ def host_version(view: View, job: JobRow) -> CatalogVersion | None:
         return None
     version = book.version(held.instance.app, member.version)
     role = version.manifest.roles.get(member.role)
-    return version if role is not None and role.privileges is Privilege.HOST else None
+    return None if role is None else MemberSight(member, version, role)
+
+
+def asked_of(view: View, job: JobRow) -> tuple[str, ...]:
+    """The one program that is let into a job which is a member on the host; else none."""
+    found = member_of(view, job)
+    return found.role.ask if found and found.role.privileges is Privilege.HOST else ()
+
+
+def runtime_of(view: View, job: JobRow) -> SharedRuntime | None:
+    """The shared runtime of whose instance a job is a member."""
+    found = member_of(view, job)
+    held = None if found is None else view.state.apps.shared.behind(found.member.instance_id)
+    return None if held is None else held.runtime
 
 
 def use_of(instance: AppInstance, role: RoleSpec) -> MemberUse:

@@ -4,6 +4,8 @@ Rules:
 
 - A job of another is not there, and neither is a program that another opened: same answer.
 - Only a job that runs is entered. One whose executor lets nobody in is a ``Conflict`` that says so.
+- A member on the host, and a member of a shared runtime, is entered by that runtime's operator
+  alone, and only with the program that its role names for that.
 - The agent's end is asked by the node itself alone, with its own token.
 - Whoever waits holds no thread.
 """
@@ -18,6 +20,8 @@ from typing import TypeVar
 from bailiwick.executors.execs import Enterable, ExecOver, Typed
 from bailiwick.executors.node.executor import NodeExecutor
 from bailiwick.executors.port import Executor
+from bailiwick.iam import Scope
+from bailiwick.kernel.apps.shared.book import SharedRuntime
 from bailiwick.kernel.work.execs.commands import (
     WORD_CHARS_MAX,
     WORDS_MAX,
@@ -25,7 +29,8 @@ from bailiwick.kernel.work.execs.commands import (
     NoteFilesCopied,
 )
 from bailiwick.ports import JobRow
-from bailiwick.services.apps.member_jobs import host_version
+from bailiwick.runtime.replica import View
+from bailiwick.services.apps.member_jobs import MemberSight, member_of, runtime_of
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.channel import ExecChannel, Written
 from bailiwick.services.jobs.exec_desk import Exec, ExecDesk
@@ -33,6 +38,7 @@ from bailiwick.services.jobs.jobs import Jobs
 from bailiwick.services.jobs.output import as_member
 from bailiwick.services.jobs.use_cases import kept_jobs, require_job
 from bailiwick.services.work import NodeDesk, require_self
+from bailiwick.vocab.apps import Privilege
 from bailiwick.vocab.errors import Conflict, Unavailable
 from bailiwick.vocab.execs import ExecEnd, ExecOutcome, ExecStream, ExecWish, Terminal
 from bailiwick.vocab.jobs import JobPhase
@@ -62,15 +68,14 @@ async def open_exec(
 ) -> Exec:
     """Run a program inside a job; it has begun once something is read of it."""
     jobs = kept_jobs(house.jobs)
-    job = await require_job(caller, jobs, job_id=job_id)
+    job = await require_inside(caller, jobs, job_id=job_id)
     wish, desk = ask(), house.open
     before = desk.repeated(caller.principal.name, caller.key)
     if before is not None:
         return before
     job = await asyncio.to_thread(as_member, jobs, job, rank=member)
     lease_id, node = _running(job)
-    if await caller.lookup(lambda view: host_version(view, job)) is not None:
-        raise Conflict("job", job_id, "is a member that has the host: nobody is let in")
+    await _check_member(caller, job, wish)
     if wish.is_attach and not job.interactive:
         raise Conflict("job", job_id, "is not interactive: nobody is attached to it")
     executor = _way_in(house, jobs, node=node, job_id=job_id)
@@ -91,6 +96,42 @@ async def open_exec(
     if not caller.dry_run:
         desk.begin(made, executor)
     return made
+
+
+async def require_inside(caller: Caller, jobs: Jobs, *, job_id: int) -> JobRow:
+    """That job, if the caller may enter it: a runtime's operator, its members alone."""
+    if caller.principal.runtime_id is None:
+        return await require_job(caller, jobs, job_id=job_id)
+    job = await asyncio.to_thread(jobs.book.get, job_id)
+
+    def find(view: View) -> SharedRuntime | None:
+        return None if job is None else runtime_of(view, job)
+
+    runtime = await caller.locate(find)
+    caller.for_runtime(runtime.id)
+    caller.require(Scope(runtime.tenant, runtime.project))
+    assert job is not None  # it was located
+    return job
+
+
+async def _check_member(caller: Caller, job: JobRow, wish: ExecWish) -> None:
+    """Refuse to enter what only a runtime's operator may, and anything but what it asks with."""
+
+    def look(view: View) -> tuple[MemberSight | None, SharedRuntime | None]:
+        return member_of(view, job), runtime_of(view, job)
+
+    found, runtime = await caller.lookup(look)
+    if found is None:
+        return
+    if runtime is not None and caller.principal.runtime_id == runtime.id:
+        if not (wish.is_plain and found.role.ask and wish.argv == found.role.ask):
+            why = "is a member: its operator runs what the role names to ask it, and nothing else"
+            raise Conflict("job", job.job_id, why)
+    elif runtime is not None:
+        why = f"is a member of the shared runtime {runtime.name}: only its operator is let in"
+        raise Conflict("job", job.job_id, why)
+    elif found.role.privileges is Privilege.HOST:
+        raise Conflict("job", job.job_id, "is a member that has the host: nobody is let in")
 
 
 def _note(made: Exec, job: JobRow) -> NoteExecStarted | NoteFilesCopied:
@@ -148,7 +189,7 @@ def _way_in(house: ExecHouse, jobs: Jobs, *, node: str, job_id: int) -> Enterabl
 
 async def find_exec(caller: Caller, house: ExecHouse, *, job_id: int, exec_id: str) -> Exec:
     """That one, if it is the caller's own and he may still enter the job."""
-    await require_job(caller, kept_jobs(house.jobs), job_id=job_id)
+    await require_inside(caller, kept_jobs(house.jobs), job_id=job_id)
     found = house.open.get(exec_id)
     if found is None or found.job_id != job_id or found.opener != caller.principal.name:
         raise caller.refuse_hidden("not_found")

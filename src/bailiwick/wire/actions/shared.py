@@ -57,6 +57,9 @@ SHARED_ATTACHMENT_ALLOW = Action(
 SHARED_ATTACHMENT_END = Action(
     "shared_attachment.end", "Detach a project", "DELETE", _ONE + "/attachments/{project}",
     _P.RUNTIME_MANAGE, _W.TENANT, NOTHING, Done)
+SHARED_ATTACHMENT_FINISH = Action(
+    "shared_attachment.finish", "Say that nothing of a detached project is left", "POST",
+    _ONE + "/attachments/{project}/finish", _P.INSTANCE_UPDATE, _W.TENANT, NOTHING, Done)
 SHARED_ATTACHMENT_ACCEPT = Action(
     "shared_attachment.accept", "Accept to be attached", "PUT", _PART + "/attachment",
     _P.RUNTIME_JOIN, _W.PROJECT, NOTHING, Done)

@@ -133,6 +133,14 @@ class DetachProject(_OfProject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FinishDetachment(_OfProject):
+    """Nothing of a project that is being detached is left inside the runtime."""
+
+    def __post_init__(self) -> None:
+        self._check_project()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeContribution(_OfProject):
     """A project gives a worker, drains one of its own, or takes it back within a time."""
 
@@ -219,6 +227,7 @@ SharedCommand: TypeAlias = (
     | DeleteSharedRuntime
     | ConsentAttachment
     | DetachProject
+    | FinishDetachment
     | ChangeContribution
     | SetSubmitPolicy
     | EndSubmitPolicy

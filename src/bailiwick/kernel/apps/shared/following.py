@@ -3,7 +3,8 @@
 Rules:
 
 - What happens to a contributed member is told to its project, whoever brought it about.
-- A project that is being detached is detached once no worker of it is left.
+- A project that is being detached is detached once no worker of it is left and, where an operator
+  looks after the runtime, that has said that nothing of it is left inside.
 - When the instance is gone, so is the runtime, and nobody is attached to it any more.
 """
 
@@ -58,7 +59,7 @@ def _follow_member(state: State, event: iev.AppMemberChanged) -> Iterator[Event]
     owner = Owner(r.tenant, given.project)
     yield ev.SharedContributionChanged(owner, r.id, r.name, r.app, r.instance_id, given)
     if phase is ContributionPhase.ENDED:
-        yield from detach_if_empty(held, given.project)
+        yield from detach_if_empty(state, held, project=given.project)
 
 
 def _phase_of(event: iev.AppMemberChanged) -> ContributionPhase | None:
@@ -94,9 +95,14 @@ def attachment_event(
     return ev.SharedAttachmentChanged(owner, r.id, r.name, attachment, before, side)
 
 
-def detach_if_empty(held: HeldRuntime, project: str) -> Iterator[Event]:
-    """What is detaching is detached once nothing of it is left."""
+def detach_if_empty(state: State, held: HeldRuntime, *, project: str) -> Iterator[Event]:
+    """What is detaching is detached once nothing of it is left.
+
+    What is inside the app nobody but its operator knows: one that has ever reported is waited for.
+    """
     known = held.attachments.get(project)
+    if state.apps.instances.held[held.runtime.instance_id].instance.observed_generation:
+        return
     if known is not None and known.phase is _A.DETACHING and not held.given_by(project):
         gone = replace(known, phase=_A.DETACHED)
         yield attachment_event(held, gone, before=known.phase)

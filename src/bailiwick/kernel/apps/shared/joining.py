@@ -104,7 +104,21 @@ def leave(
         about = _about(held, MemberAction.REMOVE, member.component_key, key=f"detach.{member.id}")
         until_ms = now_ms + held.runtime.withdraw_within_ms
         yield from _end_member(state, about, member, until_ms=until_ms, now_ms=now_ms)
-    yield from detach_if_empty(held, project)
+    yield from detach_if_empty(state, held, project=project)
+
+
+def finish_detachment(state: State, command: cmd.FinishDetachment) -> Iterator[Event]:
+    """Whoever looks after the runtime says that nothing of a project is left in it."""
+    held = state.apps.shared.get(command.tenant, command.runtime)
+    known = held.attachments.get(command.project)
+    if known is None:
+        raise NotFound("attachment", command.project)
+    if known.phase is not _A.DETACHING:
+        raise Conflict("attachment", command.project, f"is {known.phase}")
+    if held.given_by(command.project):
+        raise Conflict("attachment", command.project, "has workers that are not back yet")
+    gone = replace(known, phase=_A.DETACHED)
+    yield attachment_event(held, gone, before=known.phase)
 
 
 def change_contribution(

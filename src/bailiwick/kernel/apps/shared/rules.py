@@ -26,6 +26,7 @@ from bailiwick.kernel.apps.shared.joining import (
     check_roots,
     consent,
     detach,
+    finish_detachment,
     leave,
 )
 from bailiwick.kernel.apps.shared.policies import end_policy, set_policy
@@ -48,6 +49,8 @@ def decide(state: State, command: cmd.SharedCommand, *, now_ms: int) -> Iterator
             events = consent(state, command)
         case cmd.DetachProject():
             events = detach(state, command, now_ms=now_ms)
+        case cmd.FinishDetachment():
+            events = finish_detachment(state, command)
         case cmd.ChangeContribution():
             events = change_contribution(state, command, now_ms=now_ms)
         case cmd.SetSubmitPolicy():

@@ -54,7 +54,7 @@ class _Makers:
     is_over: Check
 
     def munge(self) -> DaemonSpec:
-        at = self.home.root
+        at = self.home.shown
         argv = (
             *("munged", "-F", "--force", "--num-threads=4", f"--socket={at}/run/munge.sock"),
             *(f"--key-file={at}/keys/munge.key", f"--pid-file={at}/run/munged.pid"),
@@ -125,6 +125,8 @@ class _Makers:
         known = self._lines("sacctmgr", "-nP", "show", "cluster", "format=cluster")
         if cluster not in known:
             self._must("sacctmgr", "-iQ", "add", "cluster", cluster)
+        if self.applied.get("shared") is not None:
+            return  # accounts follow from who has a part
         if account not in self._lines("sacctmgr", "-nP", "show", "account", "format=account"):
             self._must("sacctmgr", "-iQ", "add", "account", account, f"cluster={cluster}")
         user = self.home.user

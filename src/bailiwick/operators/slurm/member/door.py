@@ -20,6 +20,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from .accounting_backup import backup, check_brought, read_piece, write_piece
@@ -32,6 +33,7 @@ from .keeper import Keeper
 from .probing import probe, silent
 from .processes import call
 from .question_client import PATIENCE_S, read_all
+from .shared_host import as_user
 from .submitting import submit
 
 PROGRAMS: Final = frozenset(
@@ -42,6 +44,7 @@ _EXACT: Final = {"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
 _WORKER: Final = re.compile(r"worker-[0-9]{1,4}\Z")
 _WORKERS_MAX: Final = 1_000
 _WAIT_S_MAX: Final = 120.0
+_LOOK_S: Final = 0.2
 
 
 class MemberDoor:
@@ -62,6 +65,8 @@ class MemberDoor:
             "wait": lambda told: keeper.await_up(_seconds(told)),
             "slurm": self._slurm,
             "submit": self._submit,
+            "slurm_all": self._slurm_all,
+            "await_none": self._await_none,
             "check": self._check,
             "probe": self._probe,
             "drain": lambda told: drain(
@@ -109,7 +114,10 @@ class MemberDoor:
         if not argv or argv[0] not in PROGRAMS:
             raise MemberError(f"only these are run: {', '.join(sorted(PROGRAMS))}")
         data, env = told.get("stdin", "").encode(), _EXACT if told.get("is_exact") else {}
-        done = call(self._home, argv, data=data, wait_s=_seconds(told), env=env)
+        cwd = None
+        if told.get("user") is not None:
+            argv, cwd = [*as_user(self._home, told["user"]), *argv], Path("/")
+        done = call(self._home, argv, data=data, wait_s=_seconds(told), cwd=cwd, env=env)
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         out = out[: int(told.get("most", len(out)))]
         return {"code": done.returncode, "out": out, "err": err}
@@ -120,6 +128,24 @@ class MemberDoor:
             raise MemberError("only sbatch submits")
         return submit(self._home, argv, data=data, wait_s=_seconds(told), mark=told["mark"])
 
+    def _slurm_all(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Several programs, one after the other, up to the first that fails."""
+        found: list[dict[str, Any]] = []
+        for argv in told["argvs"]:
+            found.append(self._slurm({"argv": argv, "wait_s": told.get("wait_s", 30)}))
+            if found[-1]["code"]:
+                break
+        return {"ran": found}
+
+    def _await_none(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Ask until nothing is listed; what is still listed when the time is over."""
+        until = time.monotonic() + _seconds(told)
+        while True:  # bounded by ``until``
+            found = self._slurm({"argv": told["argv"]})
+            if found["code"] or not found["out"].split() or time.monotonic() > until:
+                return found
+            time.sleep(_LOOK_S)
+
     def _probe(self, told: dict[str, Any]) -> dict[str, Any]:
         """How the member is once it is up, which of these take no jobs, and who is silent."""
         until = time.monotonic() + _seconds(told)
@@ -128,7 +154,8 @@ class MemberDoor:
         left_s = max(1.0, until - time.monotonic())
         if not is_up:
             return state
-        told = probe(self._home, workers, wait_s=left_s)
+        shared = self._keeper.applied.get("shared")
+        told = probe(self._home, workers, shared=shared, wait_s=left_s)
         return state | {"told": told, "silent": silent(self._home)}
 
     def _check(self, told: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _SOCKET_CHARS_MAX: Final = 100
-_PRIVATE: Final = frozenset(("slurmdbd.conf", "my.cnf"))
+_PRIVATE: Final = frozenset(("slurmdbd.conf", "my.cnf", "grants"))
 _PROGRAMS: Final = frozenset(("task_prolog",))
 _PUBLIC: Final = frozenset(("slurm.conf", "gres.conf", "cgroup.conf", "job_submit.lua"))
 _KEY_BYTES: Final = 128
@@ -38,6 +38,8 @@ class Home:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.state = self.root / "state"
+        self.shown = self.root
+        """The path to it that Slurm's programs and jobs know."""
         self.is_to_be_wiped = False
         """Whether what is on storage is removed when the member ends."""
         if len(str(self.root / "run/munge.sock")) > _SOCKET_CHARS_MAX:
@@ -50,7 +52,7 @@ class Home:
     @property
     def conf(self) -> Path:
         """The configuration that Slurm's programs read."""
-        return self.root / "etc/slurm.conf"
+        return self.shown / "etc/slurm.conf"
 
     @property
     def user(self) -> str:
@@ -114,7 +116,7 @@ class Home:
 
     def fill(self, text: str) -> str:
         """A configuration with this member's own folders in it."""
-        text = text.replace("@HOME@", str(self.root)).replace("@STATE@", str(self.state))
+        text = text.replace("@HOME@", str(self.shown)).replace("@STATE@", str(self.state))
         if "@DATABASE_PASSWORD@" in text:
             text = text.replace("@DATABASE_PASSWORD@", self.database_password())
         return text

@@ -24,6 +24,7 @@ from .accounting_backup import restore
 from .daemons import DaemonSpec, daemons_of
 from .home import Home, MemberError
 from .processes import call, reap, start, stop, sweep
+from .shared_host import add_users, open_home
 
 _TICK_S: Final = 0.05
 _PAUSE_S_MAX: Final = 10.0
@@ -67,6 +68,10 @@ class Keeper:
         with self._changed:
             if self._applied and self._applied["role"] != wanted["role"]:
                 raise MemberError("a member keeps its role")
+            shared = wanted.get("shared")
+            if shared is not None:
+                open_home(self._home)
+                add_users(self._home, shared["users"])
             self._home.use_storage(wanted.get("storage", ""))
             is_other_key = self._home.write_key(wanted["munge_key"])
             changed = self._home.write_files(wanted["files"])
@@ -76,7 +81,7 @@ class Keeper:
                 *("kill_wait_s", "revision"),
             )
             is_first = not self._applied
-            self._applied = {name: wanted[name] for name in names}
+            self._applied = {name: wanted[name] for name in names} | {"shared": shared}
             self._home.remember(self._applied)
             if is_first:
                 specs = daemons_of(self._home, self._applied, is_over=lambda: self.is_ending)

@@ -67,6 +67,7 @@ def call(
     *,
     data: bytes = b"",
     wait_s: float = 30.0,
+    cwd: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[bytes]:
@@ -75,7 +76,7 @@ def call(
         process = subprocess.Popen(
             argv,
             env={**home.env, **env},
-            cwd=home.root,
+            cwd=cwd or home.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

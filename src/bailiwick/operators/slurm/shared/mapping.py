@@ -23,6 +23,8 @@ from bailiwick.wire.shared import SharedRuntimeView, SubmitRight
 
 MAIN: Final = "main"
 """The queue that a project has if nothing else was said."""
+PROBE_ACCOUNT: Final = "bailiwick.probe"
+"""Of the jobs by which workers are proved; no project's."""
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _QUEUE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}\Z")
 _KEY_FILE: Final = re.compile(r"[A-Za-z0-9@/._-]{1,120}\Z")

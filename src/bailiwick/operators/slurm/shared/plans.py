@@ -79,6 +79,20 @@ class TimedStep:
     step: PlanStep
 
 
+def plan_end_jobs(
+    account: str, *, partitions: Iterable[str], kill_wait_s: int
+) -> tuple[PlanStep, ...]:
+    """Have nothing more taken for an account, and end what there is, guests' work too."""
+    queues = sorted(partitions)
+    cancels = [Call(_cancel(f"--account={account}"))]
+    cancels += [Call(_cancel(f"--partition={queue}")) for queue in queues]
+    within_s = kill_wait_s + _SPARE_S
+    waits = [AwaitNone(_list("-A", account), within_s)]
+    waits += [AwaitNone(_list("-p", queue), within_s) for queue in queues]
+    close = ("sacctmgr", "-iQ", "modify", "account", "where", f"name={account}", "set", *_CLOSE)
+    return (Call(close), *cancels, *waits)
+
+
 def plan_detach(
     account: str,
     *,
@@ -91,21 +105,12 @@ def plan_detach(
 
     ``homes`` are the default accounts, by user, of people who stay with another project.
     """
-    queues = sorted(partitions)
-    cancels = [Call(_cancel(f"--account={account}"))]
-    cancels += [Call(_cancel(f"--partition={queue}")) for queue in queues]
-    within_s = kill_wait_s + _SPARE_S
-    waits = [AwaitNone(_list("-A", account), within_s)]
-    waits += [AwaitNone(_list("-p", queue), within_s) for queue in queues]
-    close = ("sacctmgr", "-iQ", "modify", "account", "where", f"name={account}", "set", *_CLOSE)
     moves = [
         Call((*_MODIFY_USER, f"name={user}", "set", f"DefaultAccount={home}"))
         for user, home in sorted(homes.items())
     ]
     return (
-        Call(close),
-        *cancels,
-        *waits,
+        *plan_end_jobs(account, partitions=partitions, kill_wait_s=kill_wait_s),
         *moves,
         Call(("sacctmgr", "-iQ", "remove", "account", "where", f"name={account}")),
         CallAgain(_cancel(f"--account={account}"), min_job_age_s, AGAIN_EVERY_S),

@@ -28,6 +28,7 @@ from typing import Final
 
 from bailiwick.operators.slurm.shared.limits import QueueLimits
 from bailiwick.operators.slurm.shared.mapping import (
+    PROBE_ACCOUNT,
     Person,
     SharedMapping,
     SharedNode,
@@ -38,7 +39,7 @@ from bailiwick.wire.shared import SubmitRight
 _ACCOUNT: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}\Z")
 _USER: Final = re.compile(r"[a-z_][a-z0-9_-]{0,31}\Z")
 _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,127}\Z")
-_KEPT_ACCOUNTS: Final = frozenset(("root",))
+_KEPT_ACCOUNTS: Final = frozenset(("root", PROBE_ACCOUNT))
 _NOTHING: Final = QueueLimits(jobs=0, submitted=0)
 JOIN: Final = "+"
 """Between the parts of a name; no name of the platform has it."""

@@ -123,6 +123,10 @@ async def read_runtime(asked: Here, place: Place) -> wire.SharedRuntimeView:
         attachments=[_attachment(each) for each in found.attachments],
         workers=[_worker(each, lease_id) for each, lease_id in found.workers],
         submit_rights=[wire.SubmitRight(**each._asdict()) for each in found.rights],
+        people=[
+            wire.SharedPerson(principal=name, projects=list(projects))
+            for name, projects in found.people
+        ],
     )
 
 
@@ -171,6 +175,12 @@ async def allow_project(asked: Changing, place: Place, *, project: PathName) -> 
 async def end_attachment(asked: Changing, place: Place, *, project: PathName) -> Done:
     """Detach a project, for the tenant; its workers go back within the time agreed."""
     return spell_done(await runtimes.end(asked, place, project=project))
+
+
+@answers("shared_attachment.finish")
+async def finish_detachment(asked: Changing, place: Place, *, project: PathName) -> Done:
+    """Say, for the runtime's operator, that nothing of a project is left inside."""
+    return spell_done(await runtimes.finish(asked, place, project=project))
 
 
 @answers("shared_attachment.accept")

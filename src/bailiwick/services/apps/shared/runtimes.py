@@ -13,10 +13,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bailiwick.apps.shared.billing import BillingRule
-from bailiwick.iam import RUNTIME_PREFIX, PrincipalKind, Scope
+from bailiwick.iam import RUNTIME_PREFIX, Permission, PrincipalKind, Scope
 from bailiwick.kernel import Done
 from bailiwick.kernel.apps.instances import AppInstance
 from bailiwick.kernel.apps.shared import commands as cmd
@@ -28,6 +28,8 @@ from bailiwick.services.authority import Authority, Minted, Terms
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.shared import AttachmentPhase, ConsentSide
+
+_SUBMIT: Final = Permission.QUEUE_SUBMIT
 
 
 class RuntimePlace(NamedTuple):
@@ -69,6 +71,8 @@ class RuntimeSight(NamedTuple):
     workers: list[tuple[SharedContribution, int | None]]
     """Each with its lease, if it has one."""
     rights: list[SubmitRow]
+    people: list[tuple[str, tuple[str, ...]]]
+    """Who may submit for which attached projects."""
 
 
 def _row(view: View, held: HeldRuntime) -> RuntimeRow:
@@ -126,11 +130,37 @@ async def read(caller: Caller, place: RuntimePlace) -> RuntimeSight:
             if sees(each.project)
         ]
         attachments = [each for each in held.attachments.values() if sees(each.project)]
+        is_operator = caller.principal.runtime_id is not None
         return RuntimeSight(
-            _row(view, held), attachments, workers, _rights(held, sees, now_ms=now_ms)
+            _row(view, held),
+            attachments,
+            workers,
+            _rights(held, sees, now_ms=now_ms),
+            _people(view, held) if is_operator else [],
         )
 
     return await caller.lookup(look)
+
+
+def _people(view: View, held: HeldRuntime) -> list[tuple[str, tuple[str, ...]]]:
+    """Who may submit for an attached project by a role at that very project.
+
+    A tenant's administrator may everywhere by his own; he is not of each project for it.
+    """
+    tenant, directory = held.runtime.tenant, view.state.directory
+    attached = {
+        Scope(tenant, each.project): each.project
+        for each in held.attachments.values()
+        if each.phase is AttachmentPhase.ATTACHED
+    }
+    found = []
+    for name, roles in sorted(directory.roles.items()):
+        own = {scope: role for scope, role in roles.items() if scope in attached}
+        projects = [attached[s] for s, role in own.items() if _SUBMIT in role.permissions]
+        account = directory.accounts.get(name)
+        if projects and (account is None or account.is_enabled):
+            found.append((name, tuple(sorted(projects))))
+    return found
 
 
 def _rights(
@@ -223,6 +253,13 @@ async def end(caller: Caller, place: RuntimePlace, *, project: str) -> Done:
 
 
 # -- its operator ----------------------------------------------------------------------------
+
+
+async def finish(caller: Caller, place: RuntimePlace, *, project: str) -> Done:
+    """Say that nothing of a project that is being detached is left inside."""
+    await require_operated(caller, place)
+    command = cmd.FinishDetachment(tenant=place.tenant, runtime=place.runtime, project=project)
+    return await caller.change(command)
 
 
 async def let_in(

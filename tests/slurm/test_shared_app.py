@@ -1,0 +1,204 @@
+"""One Slurm for a whole tenant, from the plan to the deletion: a real server, agents, operator.
+
+People come in by Slurm's own programs, as their Unix users: nothing of our door is in between. What
+our door says is asked beside it, and has to be the same.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bailiwick.operators.slurm.shared.attribution import (
+    FIELDS,
+    Attribution,
+    JobAttributed,
+    attribute,
+    parse_row,
+)
+from bailiwick.operators.slurm.shared.people import unix_of
+from bailiwick.operators.slurm.wanted import CONTROLLER
+from tests.processes.caller import CallFailed
+from tests.support.slurm_shared_app import ONE, OWNER, TENANT, SharedApp, shared_app
+from tests.support.waiting import until
+
+
+def may(app: SharedApp, who: str, *, project: str, owner: str) -> dict[str, Any]:
+    """What our door says of somebody who would submit."""
+    body = {"owner": owner, "queue": "main"}
+    return app.people[who].ask("POST", app.part(project, "may-submit"), body)
+
+
+def contribute(app: SharedApp, worker: str = "vision-a") -> None:
+    body = {"action": "contribute", "component_key": worker, "role": "worker"}
+    app.people["alice"].ask("POST", app.part("vision", "workers"), body, key=f"give-{worker}")
+
+
+def attributions(app: SharedApp) -> dict[str, Attribution]:
+    text = app.slurm("sacct", "-aXnP", "-D", "-S", "now-1day", "-o", ",".join(FIELDS))
+    rows = [parse_row(line) for line in text.splitlines()]
+    return {row.job_id: attribute(row) for row in rows if row.account != "bailiwick.probe"}
+
+
+def leases(app: SharedApp) -> dict[str, str]:
+    """Whose lease each member is on, and so who pays for it."""
+    rows = {each["lease_id"]: each for each in app.admin.ask("GET", "/v1/leases")["items"]}
+    found = app.members().items()
+    return {key: rows[each["lease_id"]]["project"] for key, each in found if each["lease_id"]}
+
+
+def refused(app: SharedApp, who: str, *words: str) -> str:
+    told = app.sbatch(who, *words)
+    assert not told.is_done, told.text
+    return told.text
+
+
+def test_two_projects_share_a_slurm_and_each_has_its_own_of_it() -> None:
+    with shared_app() as app:
+        app.create()
+        app.start_operator()
+        for project in ("vision", "audio"):
+            app.attach(project)
+        contribute(app)
+        until(lambda: app.runs(2), "jobs came back from the reserved worker and from vision's")
+        who_pays_is_whose_lease_it_is(app)
+        everybody_lands_on_his_own_account_and_on_no_other(app)
+        nobody_but_the_operator_is_let_into_a_member(app)
+        a_policy_opens_just_that(app)
+        a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app)
+        a_project_that_leaves_has_no_job_and_no_account_left(app)
+        nothing_is_left_of_it(app)
+
+
+def who_pays_is_whose_lease_it_is(app: SharedApp) -> None:
+    assert leases(app) == {CONTROLLER: OWNER, "worker-0": OWNER, "vision-a": "vision"}
+    nodes = {
+        queue: app.slurm("sinfo", "-hN", "-p", queue, "-o", "%N").split()
+        for queue in ("vision", "audio")
+    }
+    assert nodes == {"vision": ["worker-0", "worker-63"], "audio": ["worker-0"]}, "and what it gave"
+    used = app.tina.ask("GET", f"{TENANT}/records?limit=500")["items"]
+    assert any(each["kind"] == "shared_credential_used" for each in used)
+
+
+def everybody_lands_on_his_own_account_and_on_no_other(app: SharedApp) -> None:
+    own = {"alice": "vision", "bob": "audio", "carl": "vision"}
+    jobs = {app.sbatch(who).job_id: who for who in own}
+    until(lambda: {*jobs} <= {*attributions(app)}, "the accounting has them")
+    found = attributions(app)
+    for job, who in jobs.items():
+        assert found[job] == JobAttributed(job, who, own[who], None)
+    assert may(app, "alice", project="vision", owner="vision")["is_allowed"]
+    assert may(app, "alice", project="vision", owner="audio")["denied"] == "no_policy"
+    for words in (("-A", "audio"), ("-p", "audio"), ("-A", "audio", "-p", "audio")):
+        assert "may not submit" in refused(app, "alice", *words)
+    refused(app, "alice", "-A", "bailiwick.probe", "-p", "bailiwick.probe")
+    until(lambda: not app.jobs(), "all have ended")
+
+
+def nobody_but_the_operator_is_let_into_a_member(app: SharedApp) -> None:
+    """Whoever is in a worker has the key of the cluster, though the lease be his project's."""
+    job = app.members()["vision-a"]["job_id"]
+    for caller in (app.people["alice"], app.tina, app.admin):
+        with pytest.raises(CallFailed, match="only its operator is let in"):
+            caller.ask("POST", f"/v1/jobs/{job}/execs", {"command": ["id"]})
+    assert app.operator is not None
+    with pytest.raises(CallFailed, match="nothing else"):
+        app.operator.ask("POST", f"/v1/jobs/{job}/execs", {"command": ["id"]})
+    (home,) = app.folder.glob(f"n?/jobs/{app.members()['vision-a']['lease_id']}/work")
+    assert (home / "keys/munge.key").stat().st_mode & 0o077 == 0
+    peek = "cat /media/keys/munge.key /media/keys/passwd"
+    told = app.by("alice", "srun", "-Q", "-w", "worker-63", "sh", "-c", peek)
+    assert not told.is_done
+    assert "Permission denied" in told.text
+    name = unix_of("alice").name
+    assert app.by("alice", "srun", "-Q", "id", "-un").text.strip() == name
+    assert name not in Path("/etc/passwd").read_text(), "the machine itself knows no such user"
+
+
+def a_policy_opens_just_that(app: SharedApp) -> None:
+    body = {"queue": "main", "until_ms": int((time.time() + 3_600) * 1_000)}
+    body |= {"grantee_person": "bob", "limits": {"jobs": 1}}
+    app.people["alice"].ask("PUT", app.part("vision", "policies/guests"), body, key="open")
+    job = until(lambda: taken(app, "bob", "-p", "vision", "-w", "worker-63"), "bob is let in")
+    assert may(app, "bob", project="audio", owner="vision")["policy"] == "guests"
+    assert not may(app, "alice", project="vision", owner="audio")["is_allowed"]
+    refused(app, "bob", "-A", "vision", "-p", "vision")
+    refused(app, "alice", "-p", "audio")
+    until(lambda: job in attributions(app), "the accounting has it")
+    assert attributions(app)[job] == JobAttributed(job, "bob", "audio", "guests")
+    app.people["alice"].ask("DELETE", app.part("vision", "policies/guests"), key="close")
+    until(lambda: not app.sbatch("bob", "-p", "vision").is_done, "bob is let in no more")
+
+
+def taken(app: SharedApp, who: str, *words: str) -> str:
+    told = app.sbatch(who, *words)
+    return told.job_id if told.is_done else ""
+
+
+def a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app: SharedApp) -> None:
+    job = app.sbatch("alice", "-w", "worker-63", seconds=600).job_id
+    until(lambda: app.state(job) == "RUNNING", "a job runs there")
+    lease = app.members()["vision-a"]["lease_id"]
+    body = {"action": "withdraw", "component_key": "vision-a", "within_ms": 20_000}
+    app.people["alice"].ask("POST", app.part("vision", "workers"), body, key="back")
+    until(lambda: lease not in leases_there(app), "the lease is back")
+    until(lambda: "vision-a" not in app.members(), "and nobody is in its place")
+    assert "NODE_FAIL" not in app.state(job), "it was sent away before"
+    until(lambda: app.runs(1), "the rest goes on")
+    app.slurm("scancel", job)
+    assert app.sbatch("alice").is_done
+
+
+def leases_there(app: SharedApp) -> set[int]:
+    return {each["lease_id"] for each in app.admin.ask("GET", "/v1/leases")["items"]}
+
+
+def a_project_that_leaves_has_no_job_and_no_account_left(app: SharedApp) -> None:
+    until(lambda: not app.jobs(), "nothing runs")
+    runs, stays = app.sbatch("alice", seconds=600).job_id, app.sbatch("bob", seconds=600).job_id
+    until(lambda: "RUNNING" in app.state(runs), "a job of vision runs")
+    app.people["alice"].ask("DELETE", app.part("vision", "attachment"), key="leave")
+    until(lambda: not app.phase_of("vision"), "it is detached")
+    # From then on, and not some time later: the operator said so when nothing was left.
+    accounts = app.slurm("sacctmgr", "-nP", "show", "account", "format=account").split()
+    assert sorted(accounts) == ["audio", "bailiwick.probe", "root"]
+    assert app.state(runs).startswith("CANCELLED")
+    assert [row.split()[0] for row in app.jobs()] == [stays]
+    refused(app, "alice")
+    refused(app, "alice", "-A", "vision", "-p", "vision")
+    assert may_not(app) == "not_attached"
+    app.slurm("scancel", stays)
+
+
+def may_not(app: SharedApp) -> str:
+    return str(may(app, "alice", project="vision", owner="vision")["denied"])
+
+
+def nothing_is_left_of_it(app: SharedApp) -> None:
+    app.tina.ask("DELETE", ONE, key="delete")
+    until(lambda: not app.admin.ask("GET", f"{TENANT}/runtimes")["items"], "it is gone")
+    until(lambda: not app.admin.ask("GET", "/v1/leases")["items"], "all leases are back")
+    for agent in app.agents:
+        until(lambda: not left(agent.folder), f"no process of {agent.node} is left")  # noqa: B023
+    until(lambda: not list((app.folder / "keys").iterdir()), "nor is its key")
+    assert not os.path.ismount("/media")
+
+
+def left(folder: Path) -> list[str]:
+    """Processes that began below a folder."""
+    mark, found = f"{folder}/".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environ = (entry / "environ").read_bytes()
+                is_agent = b"agent\0run" in (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mark in environ and not is_agent:
+                found.append(entry.name)
+    return found
