@@ -17,7 +17,7 @@ from bailiwick.kernel.apps.commands import PublishApp
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.operators.slurm.queue.use import (
     UNITS,
-    JobRun,
+    BookedRun,
     TellingPlan,
     reports,
     used_in,
@@ -30,7 +30,7 @@ PLAN = TellingPlan(every_s=600, window_s_max=700, settle_s=20)
 BORN_S = 5
 
 runs = st.builds(
-    lambda start, length, cpus, gpus: JobRun("1", start, start + length, cpus, gpus),
+    lambda start, length, cpus, gpus: BookedRun("1", start, start + length, cpus, gpus),
     st.integers(0, 5_000),
     st.integers(0, 3_000),
     st.integers(1, 64),
@@ -49,7 +49,7 @@ passes = st.lists(
 class Teller:
     """An operator that keeps nothing between two passes, before the real rules."""
 
-    def __init__(self, books: list[JobRun]) -> None:
+    def __init__(self, books: list[BookedRun]) -> None:
         self.books, self.now_s = books, BORN_S + 1
         self.house = AppHouse()
         self.house.do(PublishApp(clustered("1.2.0", billing_units=UNITS)))
@@ -61,10 +61,15 @@ class Teller:
         series = self.house.held().told.series
         return {unit: known.until_ms // 1_000 for (unit, _), known in series.items()}
 
-    def seen(self) -> list[JobRun]:
+    def seen(self) -> list[BookedRun]:
         """What the books say now: what began, and of what ended when."""
-        begun = [each for each in self.books if each.start_s < self.now_s]  # type: ignore[operator]
-        return [e if e.end_s <= self.now_s else e._replace(end_s=None) for e in begun]  # type: ignore[operator]
+        found = []
+        for each in self.books:
+            assert each.start_s is not None  # all of them begin, and end
+            assert each.end_s is not None
+            if each.start_s < self.now_s:
+                found.append(each if each.end_s <= self.now_s else each._replace(end_s=None))
+        return found
 
     def look(self, *, off_s: int, most: int, is_last: bool = False) -> None:
         for _ in range(30):
@@ -91,7 +96,7 @@ class Teller:
 
 @given(st.lists(runs, max_size=6), passes)
 def test_what_was_told_is_what_the_books_have_whatever_happened_to_the_operator(
-    books: list[JobRun], history: list[tuple[int, int, int]]
+    books: list[BookedRun], history: list[tuple[int, int, int]]
 ) -> None:
     teller = Teller(books)
     for after_s, off_s, most in history:
@@ -104,14 +109,14 @@ def test_what_was_told_is_what_the_books_have_whatever_happened_to_the_operator(
     teller.now_s += 60
     teller.look(off_s=0, most=1_000, is_last=True)
     assert set(teller.until_s().values()) == {teller.now_s}
-    assert teller.total() == used_in(books, teller.born_s, teller.now_s)
+    assert teller.total() == used_in(books, from_s=teller.born_s, to_s=teller.now_s)
 
 
 @given(st.lists(runs, max_size=6), st.lists(st.integers(0, 8_000), min_size=2, max_size=6))
-def test_however_time_is_cut_the_sum_is_the_same(books: list[JobRun], cuts: list[int]) -> None:
+def test_however_time_is_cut_the_sum_is_the_same(books: list[BookedRun], cuts: list[int]) -> None:
     edges = sorted(cuts)
-    parts = [used_in(books, a, b) for a, b in pairwise(edges)]
-    whole = used_in(books, edges[0], edges[-1])
+    parts = [used_in(books, from_s=a, to_s=b) for a, b in pairwise(edges)]
+    whole = used_in(books, from_s=edges[0], to_s=edges[-1])
     assert {unit: sum(part[unit] for part in parts) for unit in UNITS} == whole
 
 

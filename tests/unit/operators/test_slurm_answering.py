@@ -185,7 +185,7 @@ def test_what_is_submitted_is_marked_with_who_asked(tmp_path: Path) -> None:
     assert answered(asked("sbatch", "--wrap=true"), kit, keys).stdout == "31"
     (question,) = kit.asked
     told, key = question["mark"]["told"], bytes.fromhex(question["mark"]["key"])
-    job = MarkedJob("31", "vision", "x", 5, spell_mark(told, key, "31"))
+    job = MarkedJob("31", "vision", "x", 5, spell_mark(told, key, number="31"))
     assert keys.marks(1).attribute(job) == CallersJob("31", "ana", 7, "c-1")
     answered(asked("squeue", verb="read"), kit, keys)
     assert "mark" not in kit.asked[-1], "only what submits needs it"

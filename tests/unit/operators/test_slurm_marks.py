@@ -21,7 +21,7 @@ from bailiwick.operators.slurm.queue.marks import (
 
 MAKER = MarkMaker(b"k" * 32, "bw1")
 CALL = JobCall("vision", "ana@lab", 12, "c-1")
-MARK = spell_mark(*MAKER.order(CALL), "7")
+MARK = spell_mark(*MAKER.order(CALL), number="7")
 NOT_OURS = NobodysReason.MARK_NOT_OURS
 
 
@@ -59,7 +59,7 @@ def test_what_was_changed_or_copied_is_nobodys(changed: MarkedJob, reason: Nobod
 def test_the_key_of_one_call_makes_no_mark_of_another() -> None:
     _, key = MAKER.order(CALL)
     told, _ = MAKER.order(CALL._replace(principal="eve"))
-    assert MAKER.attribute(job(spell_mark(told, key, "7"))) == NobodysJob("7", NOT_OURS)
+    assert MAKER.attribute(job(spell_mark(told, key, number="7"))) == NobodysJob("7", NOT_OURS)
 
 
 def test_a_mark_of_another_cluster_or_key_is_not_ours() -> None:
@@ -80,7 +80,7 @@ def test_the_key_of_marks_is_made_once_and_goes_with_the_cluster(tmp_path: Path)
     keys.munge_key(1)
     assert keys.marks(1) == ClusterKeys(tmp_path).marks(1) != keys.marks(2)
     keys.forget(1, but=1)
-    mark = spell_mark(*keys.marks(1).order(CALL), "7")
+    mark = spell_mark(*keys.marks(1).order(CALL), number="7")
     assert keys.marks(1).attribute(job(mark)) == MAKER.attribute(job())
     keys.forget(1)
     keys.forget(2)

@@ -9,7 +9,7 @@ import pytest
 
 from bailiwick.operators.slurm.queue.marks import MarkedJob
 from bailiwick.operators.slurm.queue.telling import read_marked, read_runs
-from bailiwick.operators.slurm.queue.use import JobRun, parse_runs, used_in
+from bailiwick.operators.slurm.queue.use import BookedRun, parse_runs, used_in
 from bailiwick.vocab.errors import InvalidValue
 
 TRES = "billing=2,cpu=2,gres/gpu=1,mem=4M,node=1"
@@ -58,8 +58,12 @@ def test_every_run_of_a_window_is_read() -> None:
     books = PaperBooks((7, 100, 160, "a", ""), (8, 150, None, "b", ""), (9, 900, 950, "c", ""))
     found, window = read_runs(books, (120, 300))
     assert window == (120, 300)
-    assert found == [JobRun("7", 100, 160, 2, 1), JobRun("8", 150, None, 2, 1)]
-    assert used_in(found, *window) == {"job_second": 190, "cpu_second": 380, "gpu_second": 190}
+    assert found == [BookedRun("7", 100, 160, 2, 1), BookedRun("8", 150, None, 2, 1)]
+    assert used_in(found, from_s=window[0], to_s=window[1]) == {
+        "job_second": 190,
+        "cpu_second": 380,
+        "gpu_second": 190,
+    }
 
 
 NAMES = ["a|b", "a\n9|0|0|cpu=64", "\n", "x\n10\n", "", "é\u2028", "0000000000000000"]
@@ -99,7 +103,9 @@ def test_a_comment_that_is_too_long_is_an_error_and_not_another_row() -> None:
     books = PaperBooks((7, 0, 160, "a", "x" * 200_000))
     with pytest.raises(InvalidValue, match="fewer jobs"):
         list(read_marked(books, (0, 300)))
-    assert read_runs(books, (0, 300))[0] == [JobRun("7", 0, 160, 2, 1)], "it is told all the same"
+    assert read_runs(books, (0, 300))[0] == [BookedRun("7", 0, 160, 2, 1)], (
+        "it is told all the same"
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,6 +119,8 @@ def test_a_row_that_is_not_understood_is_an_error(text: str) -> None:
 
 def test_a_job_that_never_began_used_nothing() -> None:
     (run,) = parse_runs("7_[1-9%2]|Unknown|Unknown|\n", "|")
-    assert used_in([run], 0, 10**9) == dict.fromkeys(("job_second", "cpu_second", "gpu_second"), 0)
+    assert used_in([run], from_s=0, to_s=10**9) == dict.fromkeys(
+        ("job_second", "cpu_second", "gpu_second"), 0
+    )
     cancelled = parse_runs("7|None|500|\n", "|")
-    assert used_in(cancelled, 0, 10**9)["job_second"] == 0
+    assert used_in(cancelled, from_s=0, to_s=10**9)["job_second"] == 0

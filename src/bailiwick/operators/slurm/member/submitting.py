@@ -20,10 +20,10 @@ HOLD: Final = "--hold"
 _MADE: Final = re.compile(r"(?:Submitted batch job )?([0-9]{1,10})(?:;[A-Za-z0-9_-]{1,63})?\s*\Z")
 
 
-def spell_mark(told: str, key: bytes, number: str) -> str:
+def spell_mark(told: str, key: bytes, *, number: str) -> str:
     """What is written to a job: what is told of its call, its number, and a MAC over both.
 
-    >>> spell_mark("call=7", b"k", "12")
+    >>> spell_mark("call=7", b"k", number="12")
     'call=7;job=12;mark=4f8bf4091611473ad637b4640b0c2978'
     """
     said = f"{told};job={number}"
@@ -41,7 +41,7 @@ def submit(
     if found is None:  # it made none, or only said what it would do
         return answer
     number = found[1]
-    told = spell_mark(mark["told"], bytes.fromhex(mark["key"]), number)
+    told = spell_mark(mark["told"], bytes.fromhex(mark["key"]), number=number)
     steps: list[tuple[str, ...]] = [
         ("scontrol", "update", f"JobId={number}", f"AdminComment={told}")
     ]

@@ -15,7 +15,7 @@ Rules:
 - The operator's own probes have no mark. A job is taken for one by its name only if it was short.
 
 >>> maker = MarkMaker(b"k" * 32, cluster="bw1")
->>> told = spell_mark(*maker.order(JobCall("vision", "ana@lab", 12, "c-1")), "7")
+>>> told = spell_mark(*maker.order(JobCall("vision", "ana@lab", 12, "c-1")), number="7")
 >>> told.startswith("cluster=bw1;project=vision;principal=ana@lab;call=12;correlation=c-1;job=7;")
 True
 >>> maker.attribute(MarkedJob("7", "vision", "train", 60, told))
@@ -126,7 +126,7 @@ class MarkMaker:
             is_probe = job.name == PROBE and job.ran_s <= PROBE_S_MAX and ";mark=" not in job.mark
             return ProbeJob(job.job_id) if is_probe else self._nobodys(job)
         told, cluster, project, principal, call_id, correlation_id, number = found.groups()
-        ours = spell_mark(told, hmac.digest(self.key, told.encode(), "sha256"), number)
+        ours = spell_mark(told, hmac.digest(self.key, told.encode(), "sha256"), number=number)
         if cluster != self.cluster or not hmac.compare_digest(job.mark.encode(), ours.encode()):
             return NobodysJob(job.job_id, NobodysReason.MARK_NOT_OURS)
         if number != job.job_id.partition("_")[0]:

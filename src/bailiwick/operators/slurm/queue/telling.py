@@ -28,7 +28,7 @@ from bailiwick.operators.slurm.queue.marks import MarkedJob, NobodysJob
 from bailiwick.operators.slurm.queue.use import (
     MARK_FIELDS,
     RUN_FIELDS,
-    JobRun,
+    BookedRun,
     TellingPlan,
     parse_marked,
     parse_runs,
@@ -119,7 +119,7 @@ def _told_until_s(scene: Scene) -> dict[str, int]:
     return {each.unit: -(-each.told_until_ms // MILLI) for each in units}
 
 
-def read_runs(ask: Asking, window: tuple[int, int]) -> tuple[list[JobRun], tuple[int, int]]:
+def read_runs(ask: Asking, window: tuple[int, int]) -> tuple[list[BookedRun], tuple[int, int]]:
     """Every run of a window by Slurm's books, and the window: its first part if it has too many."""
     _check_whole(ask)
     begin, end = window

@@ -10,9 +10,9 @@ Rules:
 - A row that is not understood is an error: nothing is told of what was guessed.
 
 >>> runs = parse_runs("7|100|160|billing=2,cpu=2,gres/gpu=1,mem=1M,node=1\\n", "|")
->>> used_in(runs, 0, 130)
+>>> used_in(runs, from_s=0, to_s=130)
 {'job_second': 30, 'cpu_second': 60, 'gpu_second': 30}
->>> used_in(runs, 130, 1000)
+>>> used_in(runs, from_s=130, to_s=1000)
 {'job_second': 30, 'cpu_second': 60, 'gpu_second': 30}
 """
 
@@ -38,7 +38,7 @@ _COUNT: Final = re.compile(r"[0-9]{1,9}\Z")
 _SECONDS: Final = re.compile(r"[0-9]{1,12}\Z")
 
 
-class JobRun(NamedTuple):
+class BookedRun(NamedTuple):
     """One run of a job: ``start_s <= t < end_s``, with so many cores and GPUs."""
 
     job_id: str
@@ -57,13 +57,13 @@ class JobRun(NamedTuple):
         return max(end_s - max(self.start_s, from_s), 0)
 
 
-def parse_runs(text: str, mark: str) -> list[JobRun]:
+def parse_runs(text: str, mark: str) -> list[BookedRun]:
     """What ``sacct`` wrote of :data:`RUN_FIELDS`, with times in seconds."""
     found = []
     for job_id, start, end, tres in _rows(text, mark, fields=RUN_FIELDS):
         held = dict(each.partition("=")[::2] for each in tres.split(",") if each)
         counts = (_count(held.get(word, "0")) for word in ("cpu", "gres/gpu"))
-        found.append(JobRun(job_id, _second(start), _second(end), *counts))
+        found.append(BookedRun(job_id, _second(start), _second(end), *counts))
     return found
 
 
@@ -94,7 +94,7 @@ def _rows(text: str, mark: str, *, fields: tuple[str, ...]) -> Iterator[list[str
         first = following
 
 
-def used_in(runs: Iterable[JobRun], from_s: int, to_s: int) -> dict[str, int]:
+def used_in(runs: Iterable[BookedRun], *, from_s: int, to_s: int) -> dict[str, int]:
     """How much of each unit these runs used in ``from_s <= t < to_s``."""
     found = dict.fromkeys(UNITS, 0)
     for run in runs:
@@ -146,7 +146,7 @@ class TellingPlan:
 
 
 def reports(
-    runs: Iterable[JobRun], window: tuple[int, int], *, told_until_s: Mapping[str, int]
+    runs: Iterable[BookedRun], window: tuple[int, int], *, told_until_s: Mapping[str, int]
 ) -> Iterator[tuple[str, int, tuple[int, int]]]:
     """What is to be told of a window: unit, quantity, and the part of it not told yet."""
     rows = list(runs)
@@ -154,4 +154,4 @@ def reports(
     for unit in UNITS:
         since = max(begin, told_until_s.get(unit, begin))
         if since < end:
-            yield unit, used_in(rows, since, end)[unit], (since, end)
+            yield unit, used_in(rows, from_s=since, to_s=end)[unit], (since, end)
