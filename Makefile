@@ -29,6 +29,10 @@ run: environment ## Run Bailiwick on ./bailiwick-data until Ctrl-C; ARGS="--demo
 demo: environment ## A fleet, three tenants, jobs that fight; ARGS="..." are passed on
 	@$(BIN)/bailiwick demo $(ARGS)
 
+.PHONY: lab
+lab: environment ## A campus to play in until Ctrl-C: a server, four nodes, a Slurm cluster; nothing is left of it
+	@exec $(BIN)/python -m examples.lab $(ARGS)
+
 # What running needs, and no more. Asked every time: it does only what has changed.
 .PHONY: environment
 environment:

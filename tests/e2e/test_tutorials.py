@@ -15,6 +15,8 @@ from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_re
 
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = ("operator", "researcher", "auditor", "first-app")
+IN_THE_LAB = ("project-cluster",)
+"""Those that a reader follows in the lab: ``tests/slurm/test_lab.py``."""
 
 
 @pytest.fixture
@@ -45,10 +47,10 @@ def test_a_reader_follows_the_tutorial(reader: Reader, name: str) -> None:
 
 def test_every_tutorial_is_followed() -> None:
     there = {path.stem for path in FOLDER.glob("*.md")} - {"index"}
-    assert there == {*TUTORIALS}
+    assert there == {*TUTORIALS, *IN_THE_LAB}
 
 
-@pytest.mark.parametrize("name", TUTORIALS)
+@pytest.mark.parametrize("name", [*TUTORIALS, *IN_THE_LAB])
 def test_every_block_of_a_tutorial_is_something_that_a_reader_does(name: str) -> None:
     """So no block is passed over because of how it is written."""
     page = (FOLDER / f"{name}.md").read_text("utf-8")

@@ -41,9 +41,12 @@ from bailiwick.executors.local.supervisor import STATE
 from tests.support.waiting import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACEHOLDERS = ("EVES_CODE", "CODE", "NODE", "CORES", "INVOICE", "STEP")
+PLACEHOLDERS = ("GRACES_CODE", "BENS_CODE", "EVES_CODE", "CODE", "NODE", "CORES", "INVOICE", "STEP")
 LOOKS = ("list", "show", "explain", "report", "logs", "fleet", "status", "whoami")
 """Words of commands that change nothing, so that they may be asked again."""
+
+LAB = "make lab"
+"""In the clone, not in the reader's folder."""
 
 _FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.M | re.S)
 _COMMENT = re.compile(r"\s{2,}# (.*)$")
@@ -132,20 +135,25 @@ class Reader:
     known: dict[str, str] = field(default_factory=dict)
     """What each placeholder stands for."""
     port: str = _PORT
+    patience_s: float = WAIT_S
+    """How long a server, or a lab, may take to begin."""
+    lab: tuple[str, ...] = ()
+    """What begins where a page says ``make lab``: the same, where nobody else is in its way."""
 
     # -- a server in a terminal of its own -----------------------------------------------------
 
     def begin(self, command: str, terminal: str = "") -> None:
         """Start a server, which stays."""
         assert terminal not in self.servers, f"something runs in {terminal!r} already"
+        # The usual port may be taken on this machine; nothing else is changed.
+        words = [*self.lab] if command == LAB else shlex.split(command)
         with (
             self._log(terminal, "out").open("wb") as out,
             self._log(terminal, "err").open("wb") as err,
         ):
             self.servers[terminal] = subprocess.Popen(
-                # The usual port may be taken on this machine; nothing else is changed.
-                shlex.split(f"{command} --port 0"),
-                cwd=self.folder,
+                [*words, "--port", "0"],
+                cwd=ROOT if command == LAB else self.folder,
                 env=self.env,
                 stdout=out,
                 stderr=err,
@@ -160,7 +168,7 @@ class Reader:
             text = self._log(terminal, "out").read_text()
             return text if re.search(r"^ +bailiwick login \S.*\n", text, re.M) else None
 
-        return wait_for(look, "no login was printed")
+        return wait_for(look, "no login was printed", wait_s=self.patience_s)
 
     def interrupt(self, terminal: str = "") -> None:
         """End the server in a terminal, which must end well."""
@@ -243,7 +251,7 @@ class Reader:
                     (self.folder / name).write_text(text)
                 case Interrupt(terminal):
                     self.interrupt(terminal)
-                case Typed() if step.command.split()[:2] == ["bailiwick", "up"]:
+                case Typed() if step.command == LAB or step.command.startswith("bailiwick up"):
                     self.known.pop("CODE", None)  # each start prints another
                     self.begin(step.command, step.terminal)
                     self._compare(step, self._as_usual(self.printed(step.terminal)))
@@ -330,9 +338,9 @@ def _pattern(line: str) -> str:
     return re.escape(line).replace(r"\.\.\.", r".*?") + "\n"
 
 
-def wait_for(look: Callable[[], str | None], why: str) -> str:
+def wait_for(look: Callable[[], str | None], why: str, *, wait_s: float = WAIT_S) -> str:
     """What a look finds, in the end."""
-    until = time.monotonic() + WAIT_S
+    until = time.monotonic() + wait_s
     while time.monotonic() < until:
         found = look()
         if found is not None:
