@@ -27,11 +27,13 @@ class Faults:
 
     def __init__(self, app: SharedApp, seed: int) -> None:
         self._app, self._chance = app, Random(seed)
+        self._next = self._chance.sample(VICTIMS, len(VICTIMS)) * 2
+        """Each has its turn, and in each seed after another step."""
         self.done: list[str] = []
 
     def after(self, step: str, is_well: Callable[[], bool]) -> None:
         """Kill something now or a little later; then it has to become well."""
-        victim = self._chance.choice(VICTIMS)
+        victim = self._next.pop()
         time.sleep(self._chance.choice((0.0, 0.5, 2.0)))
         if not self._app.kill(victim):
             victim = "operator"  # what was to be killed is not there yet

@@ -21,26 +21,16 @@ from bailiwick.kernel.apps.instance_commands import (
     FinishDeletion,
     ForceDeletion,
     MoveMember,
-    ReportInstance,
-    RequestInstance,
 )
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import joining, policies, rules
 from bailiwick.kernel.apps.shared.book import SharedBook
 from bailiwick.kernel.apps.shared.dump import dump_shared, load_shared, repair_shared
 from bailiwick.kernel.owner import Owner
-from bailiwick.kernel.people.commands import ChangeProject
 from bailiwick.kernel.slices import apply, event_of
-from bailiwick.reconcile.apps.detaching import parts_to_end
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.app_uses import INSTANCE_LABEL
-from bailiwick.vocab.apps import (
-    ControlPlaneScope,
-    InstancePhase,
-    MemberAction,
-    MemberPhase,
-    PolicyAxis,
-)
+from bailiwick.vocab.apps import InstancePhase, MemberAction, MemberPhase, PolicyAxis
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import (
     Conflict,
@@ -472,74 +462,6 @@ def test_who_is_detached_has_his_workers_back_first(house: SharedHouse, side: Co
     assert kinds(told)[1:3] == ["shared_contribution_changed", "shared_attachment_changed"]
     assert "audio" not in house.shared.attachments
     assert house.shared.is_attached("text")
-
-
-def test_an_operator_that_looks_after_it_is_waited_for(house: SharedHouse) -> None:
-    house.create()
-    for project in ("audio", "text"):
-        house.attach(project)
-    house.contribute("audio", "audio-0")
-    report(house)
-    house.detach("audio")
-    finish = cmd.FinishDetachment(**OF, project="audio")
-    with pytest.raises(Conflict, match="workers that are not back"):
-        house.do(finish)
-    house.phase("audio-0", REMOVED)
-    assert house.shared.attachments["audio"].phase is AttachmentPhase.DETACHING
-    told = house.do(finish)
-    assert kinds(told) == ["shared_attachment_changed"]
-    assert "audio" not in house.shared.attachments
-    with pytest.raises(NotFound):
-        house.do(finish)
-    with pytest.raises(Conflict, match="is attached"):
-        house.do(cmd.FinishDetachment(**OF, project="text"))
-
-
-def test_an_operator_that_stays_away_is_waited_for_as_long_as_a_worker_would_be(
-    house: SharedHouse,
-) -> None:
-    house.create(withdraw_within_ms=60_000)
-    house.attach("audio")
-    report(house)
-    house.detach("audio")
-    late_ms = house.now_ms + 60_000
-    assert parts_to_end(house.kernel.state, late_ms - 1) == []
-    (finish,) = parts_to_end(house.kernel.state, late_ms)
-    house.do(finish)
-    assert "audio" not in house.shared.attachments
-    assert parts_to_end(house.kernel.state, late_ms) == []
-
-
-def test_a_project_that_is_closed_has_no_part_any_more(house: SharedHouse) -> None:
-    house.create()
-    for project in ("audio", "text"):
-        house.attach(project)
-    house.contribute("audio", "audio-0")
-    assert parts_to_end(house.kernel.state, house.now_ms) == []
-    house.do(ChangeProject("lab", "audio", is_open=False))
-    (detach,) = parts_to_end(house.kernel.state, house.now_ms)
-    house.do(detach)
-    assert house.shared.attachments["audio"].phase is AttachmentPhase.DETACHING
-    assert parts_to_end(house.kernel.state, house.now_ms) == []
-    house.phase("audio-0", REMOVED)
-    assert [*house.shared.attachments] == ["text"]
-
-
-def test_what_a_project_makes_for_a_tenant_by_itself_answers_for_nobody_else(
-    house: SharedHouse,
-) -> None:
-    own = {"tenant": "lab", "project": "vision", "app": "hello", "version": "1.0.0"}
-    house.do(RequestInstance(**own, name="wide", scope=ControlPlaneScope.TENANT))
-    assert house.book.answering("hello", "lab", project="vision") is not None
-    assert house.book.answering("hello", "lab", project="audio") is None
-
-
-def report(house: SharedHouse) -> None:
-    """Its operator says that all is well."""
-    i = house.held().instance
-    own = {"tenant": i.tenant, "project": i.project, "instance_id": i.id}
-    told = {"revision": i.revision, "observed_generation": i.generation, "reason": "well"}
-    house.do(ReportInstance(**own, **told))
 
 
 def test_a_part_without_workers_ends_at_once(house: SharedHouse) -> None:

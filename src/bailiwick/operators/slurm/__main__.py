@@ -35,8 +35,7 @@ from bailiwick.operators.slurm.reconciling import SlurmOperator
 from bailiwick.operators.slurm.shared.operating import SharedSlurmOperator
 
 
-def main(words: list[str] | None = None) -> None:
-    """Do what is asked."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bailiwick.operators.slurm",
         description=__doc__,
@@ -70,7 +69,12 @@ def main(words: list[str] | None = None) -> None:
         one.add_argument("name", help="of the instance")
         one.add_argument("file", type=Path)
         one.add_argument("--app", default=APP, help="as the catalog calls it")
-    told = parser.parse_args(words)
+    return parser
+
+
+def main(words: list[str] | None = None) -> None:
+    """Do what is asked."""
+    told = _parser().parse_args(words)
     if told.verb == "pack":
         offer = SlurmOffer(
             version=told.version,

@@ -26,13 +26,14 @@ def parts_to_end(state: State, now_ms: int) -> list[PartEnd]:
 
 
 def _parts(state: State, now_ms: int) -> Iterator[PartEnd]:
-    for held in state.apps.shared.held.values():
-        runtime = held.runtime
-        for each in held.attachments.values():
-            own = {"tenant": runtime.tenant, "runtime": runtime.name, "project": each.project}
-            is_late = now_ms >= each.since_ms + runtime.withdraw_within_ms
-            if each.phase is not AttachmentPhase.DETACHING:
-                if not state.directory.project(runtime.tenant, each.project).is_open:
-                    yield DetachProject(**own, side=ConsentSide.TENANT)
-            elif is_late and not held.given_by(each.project):
-                yield FinishDetachment(**own)
+    runtimes = state.apps.shared.held.values()
+    rows = ((one, part) for one in runtimes for part in one.attachments.values())
+    for held, each in rows:
+        runtime, is_leaving = held.runtime, each.phase is AttachmentPhase.DETACHING
+        own = {"tenant": runtime.tenant, "runtime": runtime.name, "project": each.project}
+        is_late = now_ms >= each.since_ms + runtime.withdraw_within_ms
+        is_open = state.directory.project(runtime.tenant, each.project).is_open
+        if not is_leaving and not is_open:
+            yield DetachProject(**own, side=ConsentSide.TENANT)
+        elif is_leaving and is_late and not held.given_by(each.project):
+            yield FinishDetachment(**own)
