@@ -48,7 +48,8 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     chosen = ("--controller", "zone=a", "--reserve", "worker=2")
     plan = done(cli("shared", "plan", *WISH, *chosen))
     assert "p pays, as the owner record:" in plan
-    assert "2 x worker (workload), each cpus=0.1 mem=64MiB" in plan
+    assert "2 x worker (workload), each cpus=0.1 mem=64MiB: 0.00" in plan
+    assert "an hour" in plan
     assert "a project that contributes worker pays for just that" in plan
     assert "back within 5m" in plan
     digest = done(cli("shared", "plan", *WISH, *chosen, "-o", "name")).strip()

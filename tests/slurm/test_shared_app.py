@@ -146,16 +146,12 @@ def a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app: SharedApp
     lease = app.members()["vision-a"]["lease_id"]
     body = {"action": "withdraw", "component_key": "vision-a", "within_ms": 20_000}
     app.people["alice"].ask("POST", app.part("vision", "workers"), body, key="back")
-    until(lambda: lease not in leases_there(app), "the lease is back")
+    until(lambda: lease not in app.leases(), "the lease is back")
     until(lambda: "vision-a" not in app.members(), "and nobody is in its place")
     assert "NODE_FAIL" not in app.state(job), "it was sent away before"
     until(lambda: app.runs(1), "the rest goes on")
     app.slurm("scancel", job)
     assert app.sbatch("alice").is_done
-
-
-def leases_there(app: SharedApp) -> set[int]:
-    return {each["lease_id"] for each in app.admin.ask("GET", "/v1/leases")["items"]}
 
 
 def a_project_that_leaves_has_no_job_and_no_account_left(app: SharedApp) -> None:
@@ -183,22 +179,6 @@ def nothing_is_left_of_it(app: SharedApp) -> None:
     app.tina.ask("DELETE", ONE, key="delete")
     until(lambda: not app.admin.ask("GET", f"{TENANT}/runtimes")["items"], "it is gone")
     until(lambda: not app.admin.ask("GET", "/v1/leases")["items"], "all leases are back")
-    for agent in app.agents:
-        until(lambda: not left(agent.folder), f"no process of {agent.node} is left")  # noqa: B023
+    until(lambda: not app.inside_pids(), "no process of a member is left")
     until(lambda: not list((app.folder / "keys").iterdir()), "nor is its key")
     assert not os.path.ismount("/media")
-
-
-def left(folder: Path) -> list[str]:
-    """Processes that began below a folder."""
-    mark, found = f"{folder}/".encode(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                environ = (entry / "environ").read_bytes()
-                is_agent = b"agent\0run" in (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if mark in environ and not is_agent:
-                found.append(entry.name)
-    return found

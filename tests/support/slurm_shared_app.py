@@ -25,6 +25,7 @@ from bailiwick.executors.local.modes import can_sandbox
 from bailiwick.operators.kit.packing import digest_of
 from bailiwick.operators.slurm.__main__ import pack
 from bailiwick.operators.slurm.manifest import SHARED_APP, SlurmOffer, pack_member
+from bailiwick.operators.slurm.member.shared_host import PLACE
 from bailiwick.operators.slurm.questions import ASK_SHARED
 from bailiwick.operators.slurm.shared.people import unix_of
 from bailiwick.operators.slurm.wanted import CONTROLLER, PORTS
@@ -195,6 +196,46 @@ class SharedApp:
             self._process.send_signal(number)
             self._process.wait(WAIT_S)
             self._process = None
+
+    # -- what there is on the machine --------------------------------------------------------
+
+    def leases(self) -> set[int]:
+        """The leases that there are."""
+        return {each["lease_id"] for each in self.admin.ask("GET", "/v1/leases")["items"]}
+
+    def inside_pids(self, program: str = "") -> list[int]:
+        """Processes that are in a member, jobs among them; those of one program, if named."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                mounts = (entry / "mountinfo").read_text() if entry.name.isdigit() else ""
+                words = (entry / "cmdline").read_bytes().split(b"\0") if mounts else []
+            except OSError:
+                continue
+            shown = [line for line in mounts.splitlines() if f" {PLACE} " in line]
+            is_there = any(self.folder.name in line for line in shown)
+            if is_there and program in ("", words[0].decode().rpartition("/")[2]):
+                found.append(int(entry.name))
+        return found
+
+    def kill(self, victim: str) -> bool:
+        """End something as a power cut would, and begin it again if nothing else does."""
+        match victim:
+            case "operator":
+                self.end_operator(signal.SIGKILL)
+                self.start_operator()
+            case "server":
+                self.server.kill9()
+                self.server.start()
+            case "agent":
+                self.agents[-1].kill9()
+                self.agents[-1].start(options=("--host-members",))
+            case _:
+                found = self.inside_pids(victim)
+                for pid in found:
+                    os.kill(pid, signal.SIGKILL)
+                return bool(found)
+        return True
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -58,6 +58,18 @@ class SharedReservation(Model):
     count: int
     shape: dict[str, JsonValue]
     payer: str
+    micros_per_hour: int
+    """Of all of them, at the prices of now, which are no part of the rule."""
+    is_upper_bound: bool
+    """Whether it is not known which GPUs they get: then the dearest count."""
+
+
+class ContributedPrice(Model):
+    """What one worker of a role would cost the project that contributes it."""
+
+    role: str
+    micros_per_hour: int
+    is_upper_bound: bool
 
 
 class SharedPlan(Model):
@@ -70,6 +82,9 @@ class SharedPlan(Model):
     contributable: list[str]
     """Roles of which projects may contribute workers, each at its own cost."""
     withdraw_within_ms: int
+    currency: str
+    contributed: list[ContributedPrice]
+    """What one worker of each of those roles would cost its project."""
 
 
 class SharedRuntimeRow(Model):

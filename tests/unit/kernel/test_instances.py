@@ -478,15 +478,19 @@ def test_who_answers_to_a_word_is_the_nearest_and_entitled(house: AppHouse) -> N
     house.do(PublishApp(manifest, visibility=AppVisibility.PUBLIC))
     house.request("wide", project="other", version="5.0.0", scope=ControlPlaneScope.TENANT)
     find = house.book.answering
-    assert find("hello", "lab", project="vision") == house.instance(1)
+    assert find("hello", "lab", project="other") == house.instance(1)
+    # Whom it is to serve besides is a shared runtime's to say, by two consents.
+    assert find("hello", "lab", project="vision") is None
     house.request("near")
+    house.request("next", project="other")
     assert find("hello", "lab", project="vision") == house.instance(2)
+    assert find("hello", "lab", project="other") == house.instance(3), "the nearest"
     assert find("hello", "firm", project="vision") is None
     assert find("other", "lab", project="vision") is None
     house.do(DeleteInstance(**OWN, instance_id=2))
-    assert find("hello", "lab", project="vision") == house.instance(1)
-    house.do(SetEntitlement("hello", False, tenant="lab"))
     assert find("hello", "lab", project="vision") is None
+    house.do(SetEntitlement("hello", False, tenant="lab"))
+    assert find("hello", "lab", project="other") is None
 
 
 # -- operations ----------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from bailiwick.kernel.apps.instance_commands import (
     FinishDeletion,
     ForceDeletion,
     MoveMember,
-    ReportInstance,
 )
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import joining, policies, rules
@@ -29,7 +28,6 @@ from bailiwick.kernel.apps.shared.book import SharedBook
 from bailiwick.kernel.apps.shared.dump import dump_shared, load_shared, repair_shared
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slices import apply, event_of
-from bailiwick.reconcile.apps.detaching import overdue_detachments
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.app_uses import INSTANCE_LABEL
 from bailiwick.vocab.apps import InstancePhase, MemberAction, MemberPhase, PolicyAxis
@@ -464,50 +462,6 @@ def test_who_is_detached_has_his_workers_back_first(house: SharedHouse, side: Co
     assert kinds(told)[1:3] == ["shared_contribution_changed", "shared_attachment_changed"]
     assert "audio" not in house.shared.attachments
     assert house.shared.is_attached("text")
-
-
-def test_an_operator_that_looks_after_it_is_waited_for(house: SharedHouse) -> None:
-    house.create()
-    for project in ("audio", "text"):
-        house.attach(project)
-    house.contribute("audio", "audio-0")
-    report(house)
-    house.detach("audio")
-    finish = cmd.FinishDetachment(**OF, project="audio")
-    with pytest.raises(Conflict, match="workers that are not back"):
-        house.do(finish)
-    house.phase("audio-0", REMOVED)
-    assert house.shared.attachments["audio"].phase is AttachmentPhase.DETACHING
-    told = house.do(finish)
-    assert kinds(told) == ["shared_attachment_changed"]
-    assert "audio" not in house.shared.attachments
-    with pytest.raises(NotFound):
-        house.do(finish)
-    with pytest.raises(Conflict, match="is attached"):
-        house.do(cmd.FinishDetachment(**OF, project="text"))
-
-
-def test_an_operator_that_stays_away_is_waited_for_as_long_as_a_worker_would_be(
-    house: SharedHouse,
-) -> None:
-    house.create(withdraw_within_ms=60_000)
-    house.attach("audio")
-    report(house)
-    house.detach("audio")
-    late_ms = house.now_ms + 60_000
-    assert overdue_detachments(house.book.shared, late_ms - 1) == []
-    (finish,) = overdue_detachments(house.book.shared, late_ms)
-    house.do(finish)
-    assert "audio" not in house.shared.attachments
-    assert overdue_detachments(house.book.shared, late_ms) == []
-
-
-def report(house: SharedHouse) -> None:
-    """Its operator says that all is well."""
-    i = house.held().instance
-    own = {"tenant": i.tenant, "project": i.project, "instance_id": i.id}
-    told = {"revision": i.revision, "observed_generation": i.generation, "reason": "well"}
-    house.do(ReportInstance(**own, **told))
 
 
 def test_a_part_without_workers_ends_at_once(house: SharedHouse) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.operators.slurm.applying import base_of
-from bailiwick.operators.slurm.files import controller_files, worker_files
 from bailiwick.operators.slurm.member.shared_host import UIDS
+from bailiwick.operators.slurm.orders import controller_files, worker_files
 from bailiwick.operators.slurm.shared.mapping import (
     PROBE_ACCOUNT,
     Person,

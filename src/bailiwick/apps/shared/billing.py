@@ -20,7 +20,7 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, Final
 
-from bailiwick.apps.manifest import Manifest
+from bailiwick.apps.manifest import Manifest, RoleShape
 from bailiwick.vocab.apps import MemberPart
 
 RULE: Final = "reserved-to-owner, contributed-to-source, 1"
@@ -35,6 +35,8 @@ class ReservedLine:
     part: MemberPart
     count: int
     shape: Mapping[str, Any]
+    held: RoleShape
+    """The same, as what a member holds."""
 
 
 @dataclass(frozen=True)  # no slots: the text is kept beside it
@@ -94,6 +96,7 @@ def reserved_lines(manifest: Manifest, counts: Mapping[str, int]) -> tuple[Reser
             MemberPart.CONTROL_PLANE if spec.control_plane else MemberPart.WORKLOAD,
             counts.get(role, 0),
             spec.shape.plain(),
+            spec.shape,
         )
         for role, spec in sorted(manifest.roles.items())
     )

@@ -168,14 +168,22 @@ def parse_limits(given: Sequence[str] | None) -> dict[str, int]:
 
 def draw_plan(plan: SharedPlan, owner: str) -> None:
     """Who would pay for what, for people."""
+    from bailiwick.cli.shared.periods import spell_money
     from bailiwick.vocab.units import spell_span
 
     emit(f"{owner} pays, as the owner record:")
     for line in plan.reserved:
         shape = " ".join(f"{word}={value}" for word, value in line.shape.items())
-        emit(f"  {line.count} x {line.role} ({line.part.value}), each {shape}")
+        bound = "at most " if line.is_upper_bound else ""
+        price = f"{bound}{spell_money(line.micros_per_hour)} {plan.currency} an hour"
+        emit(f"  {line.count} x {line.role} ({line.part.value}), each {shape}: {price}")
     roles = ", ".join(plan.contributable) or "nothing"
     emit(f"a project that contributes {roles} pays for just that")
+    for each in plan.contributed:
+        bound = "at most " if each.is_upper_bound else ""
+        price = f"{bound}{spell_money(each.micros_per_hour)} {plan.currency} an hour"
+        emit(f"  1 x {each.role}: {price}")
+    emit("prices are those of now; what is used is charged by the rate card in force then")
     emit(f"a withdrawn worker is back within {spell_span(plan.withdraw_within_ms)}")
     emit(f"accept this with: --accept {plan.digest}")
 

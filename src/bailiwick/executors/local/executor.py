@@ -170,13 +170,10 @@ class LocalExecutor:
     def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
         """Start a further program inside a job that runs."""
         folder, state = self._folder(lease_id), load_state(self._folder(lease_id))
-        if state is not None and state.on_host and not state.lets_in(wish):
-            # Who may enter a job does not get the host by it.
+        if state is not None and not state.lets_in(wish):
             raise Conflict("job of lease", lease_id, "lets nobody in")
 
-        def runs() -> bool:
-            return isinstance(self._status(folder), Running)
-
+        runs = lambda: isinstance(self._status(folder), Running)  # noqa: E731
         return enter(folder, wish, wait_s=self._waits.start_s, runs=runs)
 
     def tear_down(self, lease_id: int) -> bool:

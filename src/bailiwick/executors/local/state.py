@@ -61,8 +61,8 @@ class JobState:
     """Of the one program that is let in though it is outside the walls."""
 
     def lets_in(self, wish: ExecWish) -> bool:
-        """Whether it is the one program that is let in outside the walls."""
-        return wish.is_plain and digest_of(wish.argv) == self.ask_digest
+        """Whether somebody may come in so: who may enter a job does not get the host by it."""
+        return not self.on_host or (wish.is_plain and digest_of(wish.argv) == self.ask_digest)
 
     def to_body(self) -> dict[str, Any]:
         """The file's content before the job begins; its supervisor adds the processes."""

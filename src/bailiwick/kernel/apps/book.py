@@ -25,7 +25,13 @@ from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
 from bailiwick.kernel.apps.names import publisher_of
 from bailiwick.kernel.apps.shared.book import SharedBook
-from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis, PullFault
+from bailiwick.vocab.apps import (
+    AppLifecycle,
+    AppVisibility,
+    ControlPlaneScope,
+    PolicyAxis,
+    PullFault,
+)
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.readiness import Readiness
 
@@ -254,12 +260,16 @@ class AppBook:
     def answering(self, scheduler_type: str, tenant: str, *, project: str) -> AppInstance | None:
         """Who serves a project under a scheduler's word: the nearest, of those the oldest.
 
-        What several projects share serves those that are attached to it, and nobody else.
+        What several projects share serves those that are attached to it, and nobody else. What a
+        project made for a tenant by itself, behind no runtime, serves that project alone.
         """
         for scope in Scope(tenant, project).around:
             for number in self.instances.answers.get((scheduler_type, scope), ()):
                 found = self.instances.held[number].instance
                 own = Scope(found.tenant, found.project)
+                is_wide = found.scope is ControlPlaneScope.TENANT and found.project != project
+                if is_wide and self.shared.behind(number) is None:
+                    continue  # nobody but its own project consented
                 if not self.shared.serves(number, project):
                     continue  # attached to nothing unless somebody said so, twice
                 if not found.is_leaving and self.policy(found.app, own).is_enabled:

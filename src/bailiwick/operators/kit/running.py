@@ -36,9 +36,8 @@ from bailiwick.operators.kit.instance_kit import Kit, KitTools, Outdated
 from bailiwick.operators.kit.leading import Leadership
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.resync import Resync
-from bailiwick.operators.kit.runtime_watching import RuntimeWatcher, WatchedRuntime
 from bailiwick.operators.kit.secrets import SecretFile
-from bailiwick.operators.kit.watching import Watched, Watcher
+from bailiwick.operators.kit.watching import RuntimeWatcher, Watched, WatchedRuntime, Watcher
 from bailiwick.operators.kit.work_queue import WorkQueue
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvalidValue
 from bailiwick.wire.actions.instances import INSTANCE_READ

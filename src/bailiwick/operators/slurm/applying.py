@@ -13,9 +13,8 @@ import base64
 from dataclasses import replace
 from hashlib import sha256
 
-from bailiwick.operators.slurm.files import controller_files
 from bailiwick.operators.slurm.notes import MemberNote
-from bailiwick.operators.slurm.orders import order_for
+from bailiwick.operators.slurm.orders import controller_files, order_for
 from bailiwick.operators.slurm.questions import MemberAway
 from bailiwick.operators.slurm.scene import Scene
 from bailiwick.operators.slurm.wanted import CONTROLLER, Cluster

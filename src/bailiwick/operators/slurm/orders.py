@@ -7,9 +7,10 @@ import json
 from hashlib import sha256
 from typing import Any, Final
 
-from bailiwick.operators.slurm.files import controller_files, worker_files
+from bailiwick.operators.slurm.rendering import render, render_worker
 from bailiwick.operators.slurm.shared.mapping import PROBE_ACCOUNT
 from bailiwick.operators.slurm.shared.people import PROBE
+from bailiwick.operators.slurm.shared.settings import render_shared
 from bailiwick.operators.slurm.wanted import CONTROLLER, GPUS_MAX, WORKER, Cluster, worker_index
 
 MUNGE_KEY_BYTES: Final = 128
@@ -44,3 +45,15 @@ def order_for(cluster: Cluster, key: str, *, munge_key: bytes) -> dict[str, Any]
         "revision": revision,
         "munge_key": base64.b64encode(munge_key).decode(),
     }
+
+
+def controller_files(cluster: Cluster) -> dict[str, str]:
+    """All files of the controller, by name."""
+    if cluster.shared is None:
+        return render(cluster)
+    return render_shared(cluster, cluster.shared.shape, terms=cluster.shared.terms)
+
+
+def worker_files(cluster: Cluster, key: str) -> dict[str, str]:
+    """The files of a worker."""
+    return render_worker(cluster, key, files=controller_files(cluster))

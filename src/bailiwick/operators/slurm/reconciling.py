@@ -26,8 +26,8 @@ from typing import Final
 
 from bailiwick.operators.kit import Again, Answer, Kit, Settled
 from bailiwick.operators.slurm.applying import apply_cluster, base_of, rotate_key
-from bailiwick.operators.slurm.files import controller_files
 from bailiwick.operators.slurm.keys import ClusterKeys
+from bailiwick.operators.slurm.orders import controller_files
 from bailiwick.operators.slurm.questions import AT_ONCE, MemberAway, MemberPrograms, MemberTalk
 from bailiwick.operators.slurm.queue.telling import UseTeller
 from bailiwick.operators.slurm.scene import Scene

@@ -30,7 +30,7 @@ from bailiwick.kernel.apps.instances import AppInstance, AppMember, HeldInstance
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps import steps as st
 from bailiwick.reconcile.apps.courses import InstanceCourses
-from bailiwick.reconcile.apps.detaching import overdue_detachments
+from bailiwick.reconcile.apps.detaching import parts_to_end
 from bailiwick.reconcile.apps.sight import SeenInstance, is_same, look
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.duties import breath_s
@@ -109,7 +109,7 @@ class AppLoop:
         orphans = self._rows_now_and_then()
         found = self._runner.read(look)
         self._end_orphans(orphans, found)
-        self._finish_detachments()
+        self._end_parts()
         if not found:
             return False
         asked = {
@@ -137,11 +137,10 @@ class AppLoop:
         self._renew_at = {i: at for i, at in self._renew_at.items() if i in held}
         return is_busy
 
-    def _finish_detachments(self) -> None:
-        """Have those detached whose operator has not said so in time."""
+    def _end_parts(self) -> None:
+        """Have parts in shared runtimes end that nobody else ends."""
         now_ms = self._clock.now_ms()
-        read = self._runner.read
-        for command in read(lambda view: overdue_detachments(view.state.apps.shared, now_ms)):
+        for command in self._runner.read(lambda view: parts_to_end(view.state, now_ms)):
             self._call(command, f"shared-runtime-{command.runtime}")
 
     def _rows_now_and_then(self) -> dict[int, str]:

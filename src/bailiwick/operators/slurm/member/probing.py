@@ -85,8 +85,8 @@ def _probe_one(home: Home, worker: str, *, way: _Way, until: float) -> str:
     while state in _ON_ITS_WAY and time.monotonic() < until:
         time.sleep(_LOOK_S)
         shown = call(home, ("scontrol", "-o", "show", "job", job), wait_s=_left(until))
-        words = [word for word in shown.stdout.decode().split() if word.startswith("JobState=")]
-        state = words[0].partition("=")[2] if words else "UNKNOWN"
+        told = [word for word in shown.stdout.decode().split() if word.startswith("JobState=")]
+        state = told[0].partition("=")[2] if told else "UNKNOWN"
         if state == "PENDING" and _works(home, worker, way=way):
             state = "COMPLETED"
     call(home, ("scancel", job))  # if it still waits

@@ -16,6 +16,7 @@ from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services.apps.shared import parts, runtimes
 from bailiwick.services.apps.shared.parts import PartPlace
+from bailiwick.services.apps.shared.pricing import hour_of
 from bailiwick.services.apps.shared.runtimes import RuntimePlace, RuntimeRow
 from bailiwick.wire import shared as wire
 from bailiwick.wire.answers import Done
@@ -74,9 +75,10 @@ async def plan_runtime(
 ) -> wire.SharedPlan:
     """Who would pay for what. A creation has to accept the digest of just this."""
     by = asked.principal.name
-    rule = await runtimes.plan(
+    rule, card = await runtimes.plan(
         asked, tenant, wish=lambda: _creation(tenant, body, digest=_NOBODY, by=by)
     )
+    prices = {line.role: hour_of(card, line) for line in rule.reserved}
     return wire.SharedPlan(
         rule=rule.text,
         digest=rule.digest,
@@ -87,11 +89,22 @@ async def plan_runtime(
                 count=line.count,
                 shape=dict(line.shape),
                 payer=rule.owner_project,
+                micros_per_hour=prices[line.role].micros * line.count,
+                is_upper_bound=prices[line.role].is_upper_bound,
             )
             for line in rule.reserved
         ],
         contributable=list(rule.contributable),
         withdraw_within_ms=rule.withdraw_within_ms,
+        currency=card.currency,
+        contributed=[
+            wire.ContributedPrice(
+                role=role,
+                micros_per_hour=prices[role].micros,
+                is_upper_bound=prices[role].is_upper_bound,
+            )
+            for role in rule.contributable
+        ],
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from bailiwick.apps.shared.billing import BillingRule
+from bailiwick.billing.rates import RateCard
 from bailiwick.iam import RUNTIME_PREFIX, Permission, PrincipalKind, Scope
 from bailiwick.kernel import Done
 from bailiwick.kernel.apps.instances import AppInstance
@@ -190,11 +191,17 @@ def _rights(
 
 async def plan(
     caller: Caller, tenant: str, *, wish: Deferred[cmd.CreateSharedRuntime]
-) -> BillingRule:
-    """Who would pay for what of a runtime; nothing is made."""
+) -> tuple[BillingRule, RateCard]:
+    """Who would pay for what of a runtime, and at which prices now; nothing is made."""
     caller.require(Scope(tenant))
     command = wish()
-    return await caller.lookup(lambda view: billing_rule(view.state, command))
+
+    def look(view: View) -> tuple[BillingRule, RateCard]:
+        now_ms = max(view.now_ms, view.state.clock_ms)
+        card = view.state.spending.book.card_for(tenant, now_ms)
+        return billing_rule(view.state, command), card
+
+    return await caller.lookup(look)
 
 
 class RuntimeMade(NamedTuple):
