@@ -168,7 +168,10 @@ class Operator:
         if settings.runtime is None:
             watched = Watched(**place, app=settings.app, resync_s=resync_s)
             return Watcher(self._connections, watched, **told, listed=self._list, log=self._log)
-        runtime = WatchedRuntime(**place, runtime=settings.runtime, resync_s=resync_s)
+        home, name = settings.project, settings.runtime
+        runtime = WatchedRuntime(
+            tenant=settings.tenant, project=home, runtime=name, resync_s=resync_s
+        )
         return RuntimeWatcher(self._connections, runtime, **told, listed=self._list, log=self._log)
 
     # -- what is to be looked at -------------------------------------------------------------

@@ -20,14 +20,12 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 from .accounting_backup import backup, check_brought, read_piece, write_piece
-from .condition import condition
 from .draining import drain, lose
 from .dry_start import dry_start
-from .facts import facts
+from .facts import condition, facts
 from .home import Home, MemberError
 from .keeper import Keeper
 from .probing import probe, silent
@@ -114,10 +112,9 @@ class MemberDoor:
         if not argv or argv[0] not in PROGRAMS:
             raise MemberError(f"only these are run: {', '.join(sorted(PROGRAMS))}")
         data, env = told.get("stdin", "").encode(), _EXACT if told.get("is_exact") else {}
-        cwd = None
         if told.get("user") is not None:
-            argv, cwd = [*as_user(self._home, told["user"]), *argv], Path("/")
-        done = call(self._home, argv, data=data, wait_s=_seconds(told), cwd=cwd, env=env)
+            argv = [*as_user(self._home, told["user"]), *argv]
+        done = call(self._home, argv, data=data, wait_s=_seconds(told), env=env)
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         out = out[: int(told.get("most", len(out)))]
         return {"code": done.returncode, "out": out, "err": err}

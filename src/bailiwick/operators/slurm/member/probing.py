@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from .draining import node_state
@@ -78,7 +77,7 @@ def _probe_one(home: Home, worker: str, *, way: _Way, until: float) -> str:
     # One job, which is a batch job here and begins a step there: a worker of one core has no room
     # for two at once.
     words = ("sbatch", "--parsable", "-w", worker, *_SMALL, *way.words, "-o", "/dev/null")
-    made = call(home, (*way.by, *words, "--wrap", _STEP), wait_s=_left(until), cwd=Path("/"))
+    made = call(home, (*way.by, *words, "--wrap", _STEP), wait_s=_left(until))
     if made.returncode:
         return f"sbatch: {_told(made.stderr)}"
     job, state = made.stdout.decode().strip(), "PENDING"

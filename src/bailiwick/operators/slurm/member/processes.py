@@ -67,7 +67,6 @@ def call(
     *,
     data: bytes = b"",
     wait_s: float = 30.0,
-    cwd: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[bytes]:
@@ -76,7 +75,7 @@ def call(
         process = subprocess.Popen(
             argv,
             env={**home.env, **env},
-            cwd=cwd or home.root,
+            cwd=home.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -75,9 +75,10 @@ def uid_of(home: Home, name: object) -> int:
 
 
 def as_user(home: Home, name: object) -> tuple[str, ...]:
-    """The words before a program that have it run by a user."""
+    """The words before a program that have it run by a user, where every user may be."""
     uid = uid_of(home, name)
-    return ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+    as_him = ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+    return (*as_him, "env", "--chdir=/")
 
 
 def _checked(users: list[list[object]]) -> list[tuple[str, int]]:
