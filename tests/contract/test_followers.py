@@ -14,7 +14,7 @@ from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http.context import Parts
 from bailiwick.services.tables import StoreTables
-from bailiwick.store import open_store
+from tests.support.fresh_store import open_fresh
 from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house, make_app
 from tests.support.waiting import WAIT_S, until
 
@@ -32,7 +32,7 @@ def house(folder: Path) -> Iterator[HttpHouse]:
 
 @pytest.fixture(scope="module")
 def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
-    store = open_store(str(folder))
+    store = open_fresh(folder)
     runner = Runner(rep.Replica(store, SystemClock(), name="two"), wait_s=WAIT_S)
     runner.start()
     try:

@@ -14,18 +14,18 @@ from bailiwick.executors.node.agents import FIRST, AgentWord, own_word
 from bailiwick.executors.node.executor import PATIENCE_MS, NodeExecutor
 from bailiwick.executors.node.work import Wish, parse_spec, spell_spec
 from bailiwick.executors.port import Exited, Running, Starting, fault_of
-from bailiwick.store import open_store
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobFault
 from tests.support.executor_conformance import FOR_EVER, ended, runs, said, shell
+from tests.support.fresh_store import open_fresh
 from tests.support.node_work import DirectServer, end_all, running_agent
 from tests.support.waiting import WAIT_S, until
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Iterator[WorkBook]:
-    store = open_store(str(tmp_path / "data"))
+    store = open_fresh(tmp_path / "data")
     yield WorkBook(store)
     end_all(tmp_path / "jobs")
     store.close()

@@ -19,10 +19,10 @@ from bailiwick.executors.port import Executor, UsedInAll
 from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.reconcile.counting import TELL_MS, JobCounting
 from bailiwick.runtime.runner import SystemClock
-from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.vocab.errors import Damaged
 from tests.executors.jobs import ended, python
+from tests.support.fresh_store import open_fresh
 from tests.support.simulated_nvml import SimulatedGpu, SimulatedNvml
 from tests.support.waiting import until
 
@@ -48,7 +48,7 @@ class Desk:
 
     def __init__(self, folder: Path, executor: Executor) -> None:
         self.executor, self.clock, self.said = executor, Clock(), list[str]()
-        self.store = open_store(str(folder / "data"))
+        self.store = open_fresh(folder / "data")
         self.book = CounterBook(self.store)
         self.counting = self.again()
 

@@ -10,10 +10,10 @@ import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.node.executor import NodeExecutor
-from bailiwick.store import open_store
 from bailiwick.store.work_rows import WorkBook
 from tests.executors.conftest import HASTY
 from tests.support.executor_conformance import CHECKS, Rig
+from tests.support.fresh_store import open_fresh
 from tests.support.node_work import DirectServer, end_all, running_agent
 from tests.support.waiting import WAIT_S
 
@@ -33,7 +33,7 @@ def local(folder: Path) -> Iterator[Rig]:
 @contextmanager
 def node(folder: Path) -> Iterator[Rig]:
     """Jobs of a machine with an agent, over rows."""
-    store = open_store(str(folder / "data"))
+    store = open_fresh(folder / "data")
     book = WorkBook(store)
 
     def reopen() -> NodeExecutor:

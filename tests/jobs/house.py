@@ -43,10 +43,10 @@ from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Authority, Principal
 from bailiwick.services.jobs import JobDraft, Jobs, Submitted
 from bailiwick.services.jobs.jobs import LIVE_MAX
-from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S, until
 from tests.support.wide_open import wide_settings
 
@@ -229,7 +229,7 @@ def job_house(
 ) -> Iterator[JobHouse]:
     """All of it, on a folder that may hold what an earlier one left; ends with no job running."""
     clock = SystemClock()
-    runner = Runner(Replica(open_store(str(folder / "data")), clock, name="one"), wait_s=WAIT_S)
+    runner = Runner(Replica(open_fresh(folder / "data"), clock, name="one"), wait_s=WAIT_S)
     runner.start()
     try:
         assert runner.wait_for(ReplicaRole.LEADING, wait_s=WAIT_S)

@@ -51,15 +51,17 @@ def test_the_revisions_named_in_code_are_those_of_the_scripts() -> None:
     assert load_scripts().get_current_head() == HEAD
 
 
-def test_migrations_from_nothing_make_the_tables_that_the_queries_expect(place: Place) -> None:
-    with place.open().reading() as connection:
+def test_migrations_from_nothing_make_the_tables_that_the_queries_expect(
+    empty_place: Place,
+) -> None:
+    with empty_place.open().reading() as connection:
         assert revision_of(connection) == HEAD
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
 
 
-def test_opening_and_migrating_again_changes_nothing(place: Place) -> None:
-    store = place.open()
+def test_opening_and_migrating_again_changes_nothing(empty_place: Place) -> None:
+    store = empty_place.open()
     leader = store.lead("one", "")
     assert leader is not None
     store.append(leader.epoch, 0, LINES)
@@ -67,40 +69,40 @@ def test_opening_and_migrating_again_changes_nothing(place: Place) -> None:
         migrate(connection)
         migrate(connection)
     store.close()
-    assert place.open().read(0, 9) == LINES
+    assert empty_place.open().read(0, 9) == LINES
 
 
-def test_an_older_database_is_brought_up_to_date_with_its_records(place: Place) -> None:
-    make_old_database(place)
-    store = place.open()
+def test_an_older_database_is_brought_up_to_date_with_its_records(empty_place: Place) -> None:
+    make_old_database(empty_place)
+    store = empty_place.open()
     assert store.read(0, 9) == LINES
     with store.reading() as connection:
         assert revision_of(connection) == HEAD
         assert connection.exec_driver_sql("SELECT size FROM projection_state").scalar() == 0
 
 
-def test_a_reader_does_not_bring_an_older_database_up_to_date(place: Place) -> None:
-    make_old_database(place)
+def test_a_reader_does_not_bring_an_older_database_up_to_date(empty_place: Place) -> None:
+    make_old_database(empty_place)
     with pytest.raises(Unavailable, match=REVISIONS[0]):
-        place.open(read_only=True)
-    place.open()
-    assert place.open(read_only=True).size() == len(LINES)
+        empty_place.open(read_only=True)
+    empty_place.open()
+    assert empty_place.open(read_only=True).size() == len(LINES)
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_database_of_a_newer_version_is_refused(place: Place, read_only: bool) -> None:
-    store = place.open()
+def test_a_database_of_a_newer_version_is_refused(empty_place: Place, read_only: bool) -> None:
+    store = empty_place.open()
     with store.changing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     store.close()
     with pytest.raises(UnsupportedSchema) as raised:
-        place.open(read_only=read_only)
+        empty_place.open(read_only=read_only)
     assert (raised.value.found, raised.value.known) == ("9999", HEAD)
 
 
-def test_of_many_that_open_an_empty_place_at_once_each_finds_the_tables(place: Place) -> None:
+def test_of_many_that_open_an_empty_place_at_once_each_finds_the_tables(empty_place: Place) -> None:
     with ThreadPoolExecutor(6) as pool:
-        stores = list(pool.map(lambda _: place.open(), range(6)))
+        stores = list(pool.map(lambda _: empty_place.open(), range(6)))
     assert {store.size() for store in stores} == {0}
 
 

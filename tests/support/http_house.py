@@ -64,7 +64,6 @@ from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
-from bailiwick.store import open_store
 from bailiwick.store.calls.rows import CallBook, CallPlace, CallRow
 from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
@@ -78,6 +77,7 @@ from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
 from tests.support.app_manifests import DIGEST, HOST_ROLE, SERVICE_DIGEST, hello, service
+from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
@@ -219,7 +219,7 @@ def http_house(
 ) -> Iterator[HttpHouse]:
     """The API, with two tenants, people, one node, and a lease, an entry and a job of each."""
     telemetry = Telemetry.open(folder)
-    store = open_store(str(folder))
+    store = open_fresh(folder)
     clock = SteadyClock(clock or SystemClock())
     replica = rep.Replica(telemetry.watch_store(store), clock, name="one")
     runner = Runner(replica, wait_s=WAIT_S)

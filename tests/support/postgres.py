@@ -88,11 +88,11 @@ class PostgresServer:
         """The address of one of its databases."""
         return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
 
-    def new_database(self) -> str:
-        """The address of a new, empty database."""
+    def new_database(self, *, like: str = "template1") -> str:
+        """The address of a new database: empty, or as another one is."""
         self._databases += 1
         name = f"test_{self._databases}"
-        self.run_sql(f"CREATE DATABASE {name}")
+        self.run_sql(f"CREATE DATABASE {name} TEMPLATE {like.rpartition('/')[2]}")
         return self.url(name)
 
     def drop_database(self, url: str) -> None:

@@ -198,7 +198,8 @@ class SqliteStore(SqlStore):
                     self._make_ready()
                 finally:
                     self._lock.release()
-            time.sleep(_TRY_EVERY_S)
+            else:
+                time.sleep(_TRY_EVERY_S)
         raise Unavailable(self._where, "its tables are out of date while another process leads")
 
     def _make_ready(self) -> None:

@@ -30,9 +30,9 @@ from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.beats import Beats
-from bailiwick.store import open_store
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, NodeMode
+from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S, until
 
 M = NodeMode
@@ -114,7 +114,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder, self.clock, self.said = folder, SystemClock(), list[str]()
         self.beats = Beats(self.clock)
-        replica = Replica(open_store(str(folder / "data")), self.clock, name="one")
+        replica = Replica(open_fresh(folder / "data"), self.clock, name="one")
         self.runner = Runner(replica, wait_s=WAIT_S)
         self.runner.start()
         assert self.runner.wait_for(Role.LEADING, wait_s=WAIT_S)

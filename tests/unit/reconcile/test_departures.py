@@ -15,7 +15,7 @@ from bailiwick.reconcile.departures import Departures
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
-from bailiwick.store import open_store
+from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
 
 RULE = HeartbeatRule(beat_ms=1_000, timeout_ms=3_000)
@@ -40,9 +40,7 @@ class Cell:
     def __init__(self, folder: Path) -> None:
         self.clock = HandClock()
         self.beats = Beats(self.clock, rule=RULE)
-        self.runner = Runner(
-            Replica(open_store(str(folder)), self.clock, name="one"), wait_s=WAIT_S
-        )
+        self.runner = Runner(Replica(open_fresh(folder), self.clock, name="one"), wait_s=WAIT_S)
 
     def lead(self) -> None:
         self.runner.start()

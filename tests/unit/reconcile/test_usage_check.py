@@ -24,11 +24,11 @@ from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, UsageBooks, UsageCheck
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner
-from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook, CounterEvent
 from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
 
 GIB = 2**30
@@ -52,7 +52,7 @@ class Cell:
 
     def __init__(self, folder: Path) -> None:
         self.clock = HandClock()
-        store = open_store(str(folder))
+        store = open_fresh(folder)
         wide = Settings(clock_step_ms=30 * 86_400_000)  # days go by between two looks
         replica = Replica(store, self.clock, name="one", settings=wide)
         self.runner = Runner(replica, wait_s=WAIT_S)

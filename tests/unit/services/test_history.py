@@ -12,16 +12,16 @@ import pytest
 from bailiwick.runtime.replica import Role
 from bailiwick.services import history as module
 from bailiwick.services.history import History
-from bailiwick.store import open_store
 from bailiwick.store.history.questions import projected_size
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable
+from tests.support.fresh_store import open_fresh
 from tests.support.kernel_histories import small_journal
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlStore]:
-    with open_store(str(tmp_path)) as opened:
+    with open_fresh(tmp_path) as opened:
         leader = opened.lead("one", "")
         assert leader is not None
         opened.append(leader.epoch, 0, small_journal().lines)
