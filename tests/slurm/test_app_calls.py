@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from bailiwick.operators.slurm.queue.programs import RULES, USAGE
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from tests.processes.caller import CallFailed, HttpCaller
@@ -85,6 +87,7 @@ def submit(who: Person, path: str, name: str, *, script: str = "true") -> str:
     return str(found["reply"]["stdout"]).strip()
 
 
+@pytest.mark.long
 def test_people_use_the_queue_of_their_cluster() -> None:
     with (
         house(options=("--tell-every", "2")) as (caller, both, operator, folder),
