@@ -163,12 +163,17 @@ class Operator:
 
     def _watcher_of(self, settings: OperatorSettings) -> Watcher | RuntimeWatcher:
         """What tells of instances: the events of a project, or looks at a shared runtime."""
-        place, resync_s = self._home, settings.resync_s
         told = {"called": self._hear_call, "heard": self._hear}
+        resync_s = settings.resync_s
         if settings.runtime is None:
-            watched = Watched(**place, app=settings.app, resync_s=resync_s)
+            watched = Watched(**self._home, app=settings.app, resync_s=resync_s)
             return Watcher(self._connections, watched, **told, listed=self._list, log=self._log)
-        runtime = WatchedRuntime(**place, runtime=settings.runtime, resync_s=resync_s)
+        runtime = WatchedRuntime(
+            tenant=settings.tenant,
+            project=settings.project,
+            runtime=settings.runtime,
+            resync_s=resync_s,
+        )
         return RuntimeWatcher(self._connections, runtime, **told, listed=self._list, log=self._log)
 
     # -- what is to be looked at -------------------------------------------------------------
