@@ -98,6 +98,7 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("instance_queue.submit", "instance_queue.read")  # only one that is up is asked
         rest += ("instance_queue.cancel",)
         rest += ("shared_attachment.allow",)  # it is attached already
+        rest += ("shared_attachment.finish",)  # only of one that is being detached
         rest += ("app_version.check",)  # only what the journal tells too is sealed
         # No policy names the node, so nothing is asked of it, and nothing is taken.
         rest += ("node.enrol", "node.prove", "node.nonce", "node.attest")

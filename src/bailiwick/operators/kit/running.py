@@ -163,14 +163,16 @@ class Operator:
 
     def _watcher_of(self, settings: OperatorSettings) -> Watcher | RuntimeWatcher:
         """What tells of instances: the events of a project, or looks at a shared runtime."""
-        place, resync_s = self._home, settings.resync_s
         told = {"called": self._hear_call, "heard": self._hear}
+        resync_s = settings.resync_s
         if settings.runtime is None:
-            watched = Watched(**place, app=settings.app, resync_s=resync_s)
+            watched = Watched(**self._home, app=settings.app, resync_s=resync_s)
             return Watcher(self._connections, watched, **told, listed=self._list, log=self._log)
-        home, name = settings.project, settings.runtime
         runtime = WatchedRuntime(
-            tenant=settings.tenant, project=home, runtime=name, resync_s=resync_s
+            tenant=settings.tenant,
+            project=settings.project,
+            runtime=settings.runtime,
+            resync_s=resync_s,
         )
         return RuntimeWatcher(self._connections, runtime, **told, listed=self._list, log=self._log)
 

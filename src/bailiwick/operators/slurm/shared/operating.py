@@ -138,8 +138,8 @@ class SharedSlurmOperator(SlurmOperator):
         jobs = {*run_all(scene, [_JOBS])[0].split()}
         # Of who has no part, and of who just comes back.
         strays = jobs - {*wanted.accounts} | (jobs - {*found.accounts})
-        ends = [("scancel", "--quiet", f"--account={each}") for each in sorted(strays)]
-        calls = [*ends, *difference(found, wanted)]
+        cancels = [("scancel", "--quiet", f"--account={each}") for each in sorted(strays)]
+        calls = [*cancels, *difference(found, wanted)]
         if calls:
             run_all(scene, calls)
             scene.kit.log.info("has other books", calls=len(calls))
