@@ -77,6 +77,7 @@ class Operator:
         wish = {"principal": "robot", "kind": "service_account", "keys": list(PERMISSIONS)}
         token.touch(mode=0o600)
         token.write_text(caller.ask("POST", "/v1/tokens", wish)["token"])
+        self.server, self.token = server, token
         self._environ = {
             **os.environ,
             "BAILIWICK_SERVER": server.address,
@@ -111,14 +112,15 @@ class Operator:
 
 @contextmanager
 def trusting(
-    server: Server, folder: Path, *, caller: HttpCaller, nodes: int
+    server: Server, folder: Path, *, caller: HttpCaller, nodes: int, labels: tuple[str, ...] = ()
 ) -> Iterator[list[Agent]]:
     """Agents of some nodes, which run members as their own user."""
+    options = ("--trust-jobs", *(word for label in labels for word in ("--label", label)))
     found = []
     try:
         for number in range(1, nodes + 1):
             found.append(enrol(caller, folder, f"n{number}", server))
-            found[-1].start(options=("--trust-jobs",))
+            found[-1].start(options=options)
         until(lambda: len(caller.ask("GET", "/v1/nodes")["items"]) == nodes, "all are known")
         yield found
     finally:
@@ -128,9 +130,9 @@ def trusting(
 
 @contextmanager
 def house(
-    nodes: int = 2, *, options: tuple[str, ...] = ()
+    nodes: int = 2, *, labels: tuple[str, ...] = (), options: tuple[str, ...] = ()
 ) -> Iterator[tuple[HttpCaller, list[Agent], Operator, Path]]:
-    """A server, some nodes, and the operator of a published app."""
+    """A server, some nodes with these labels, and the operator of a published app."""
     need("slurm")
     # Slurm's sockets are below the members' folders, and the path of a socket is short.
     folder = Path(tempfile.mkdtemp(prefix="bw-o-"))
@@ -139,7 +141,7 @@ def house(
         with (
             running(server),
             server.client() as caller,
-            trusting(server, folder, caller=caller, nodes=nodes) as both,
+            trusting(server, folder, caller=caller, nodes=nodes, labels=labels) as both,
         ):
             publish(caller, folder)
             operator = Operator(server, caller, folder, options=options)

@@ -270,9 +270,12 @@ class SlurmOperator:
         return until - time.monotonic() if mark == scene.mark else 0.0
 
     def _wait(self, scene: Scene, why: str, *, is_seen_to: bool = False) -> Answer:
-        """It is not well, or not yet: said of what was well before, or cannot be applied."""
+        """It is not well, or not yet: said of what was well before, or cannot be applied.
+
+        It is said of one that is new, too: the platform would call it running when its members are.
+        """
         instance = scene.instance
-        if is_seen_to or instance.observed_generation == instance.generation:
+        if is_seen_to or instance.observed_generation in (0, instance.generation):
             scene.report(why, phase=InstancePhase.DEGRADED)
         scene.kit.log.info("is not up yet", reason=why)
         return Again(after_s=_SOON_S)
