@@ -497,7 +497,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "apps-26": _apps,
     "instances-93": instances,
     "units-102": units_and_checks,
-    "shared-115": shared_runtimes,
+    "shared-119": shared_runtimes,
     "calls-116": calls,
 }
 

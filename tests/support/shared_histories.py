@@ -29,7 +29,7 @@ from bailiwick.vocab.apps import (
     MemberPhase,
 )
 from bailiwick.vocab.errors import BailiwickError
-from bailiwick.vocab.shared import ConsentSide, WorkerAction
+from bailiwick.vocab.shared import AttachmentPhase, ConsentSide, WorkerAction
 from tests.support.app_house import clustered
 from tests.support.app_manifests import DIGEST
 from tests.support.kernel_histories import Campus
@@ -42,7 +42,7 @@ SCOPES = (ControlPlaneScope.PROJECT, ControlPlaneScope.TENANT)
 
 def shared_runtimes() -> Campus:
     """Runtimes of two tenants, consents and their end, contributed workers, policies, deletion."""
-    chance, campus = Random(115), Campus()
+    chance, campus = Random(119), Campus()
     campus.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
     campus.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main"))
     campus.do(ChangeArtifact(DIGEST, trust=ArtifactTrust.VERIFIED))
@@ -53,7 +53,10 @@ def shared_runtimes() -> Campus:
         for project in PROJECTS:
             campus.do(CreateProject(tenant, project))
         campus.do(SetEntitlement("hello", True, Overlay(), tenant))
-    makers = (_made, _consented, _consented, _given, _given, _moved, _moved, _opened, _ended)
+    makers = (
+        *(_made, _consented, _consented, _given, _given, _moved, _moved, _opened, _ended),
+        _left,
+    )
     for step in range(900):
         campus.now_ms += chance.choice((0, 1, 200, 4_000, 60_000))
         with suppress(BailiwickError):
@@ -94,6 +97,19 @@ def _consented(chance: Random, campus: Campus, step: int) -> Command:
         return cmd.DetachProject(**own, side=side)
     likely = "tina" if side is ConsentSide.TENANT else "pia"
     return cmd.ConsentAttachment(**own, side=side, by=chance.choice((likely, likely, "paul")))
+
+
+def _left(chance: Random, campus: Campus, step: int) -> Command:
+    """An operator says that nothing of a project is left; now and then of one that is not going."""
+    del step
+    going = [
+        {"tenant": tenant, "runtime": held.runtime.name, "project": each.project}
+        for tenant in TENANTS
+        for held in campus.kernel.state.apps.shared.of(tenant)
+        for each in held.attachments.values()
+        if each.phase is AttachmentPhase.DETACHING
+    ]
+    return cmd.FinishDetachment(**chance.choice(going or [_project(chance)]))
 
 
 def _given(chance: Random, campus: Campus, step: int) -> Command:
