@@ -214,6 +214,7 @@ def shared_models() -> list[dict[str, Any]]:
         {"command": "consent_attachment", **own, "side": "tenant", "by": "tina"},
         {"command": "consent_attachment", **own, "side": "project", "by": "pia"},
         {"command": "detach_project", **own, "side": "project"},
+        {"command": "finish_detachment", **own},
         {"command": "change_contribution", **own, **worker, "action": "contribute", "role": "w"},
         {"command": "change_contribution", **own, **worker, "action": "withdraw", "within_ms": 5},
         {"command": "set_submit_policy", **own, **policy, "limits": {"gpus": 4}},

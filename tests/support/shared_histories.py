@@ -163,6 +163,7 @@ def _opened(chance: Random, campus: Campus, step: int) -> Command:
                 limits=chance.choice(({}, {"gpus": step})),
             ),
             cmd.EndSubmitPolicy(**own, policy=policy),
+            cmd.FinishDetachment(**own),
         ]
     )
 
