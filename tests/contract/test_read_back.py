@@ -12,7 +12,9 @@ from starlette.testclient import TestClient
 
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.services.apps.calls import CallDesk
 from bailiwick.store import open_store
+from bailiwick.store.calls.rows import CallBook
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_actions import aim
 from tests.support.http_house import (
@@ -102,7 +104,7 @@ class _second:
             self._house.authority,
             clock=SystemClock(),
             ids=lambda: "id",
-            parts=make_parts(SystemClock()),
+            parts=make_parts(SystemClock(), calls=CallDesk(CallBook(self._store))),
         )
         return TestClient(app, raise_server_exceptions=False)
 
