@@ -496,7 +496,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "execs-77": _execs,
     "apps-26": _apps,
     "instances-93": instances,
-    "units-102": units_and_checks,
+    "units-121": units_and_checks,
     "shared-119": shared_runtimes,
     "calls-116": calls,
 }

@@ -50,6 +50,12 @@ FOREIGN_ACTIONS: Final = (
     "instance_operation.finish",
     "instance_usage.read",
     "instance_usage.report",
+    "instance_queue.submit",
+    "instance_queue.read",
+    "instance_queue.cancel",
+    "instance_call.take",
+    "instance_call.read",
+    "instance_call.answer",
 )
 """What is tried at other projects: all that can be asked about instances."""
 

@@ -19,11 +19,14 @@ from bailiwick.vocab.readiness import ForeignScope
 from bailiwick.wire.actions.table import ACTIONS
 from bailiwick.wire.base import Model
 from bailiwick.wire.instances import (
+    CallReply,
+    CallWait,
     ForcedDeletion,
     InstanceChange,
     InstanceMemberChange,
     InstanceReport,
     InstanceUsageReport,
+    NewCall,
     NewInstance,
     NewOperation,
     OperationProgress,
@@ -50,6 +53,7 @@ class ForeignPlace:
 def bodies(place: ForeignPlace) -> Mapping[str, Model]:
     """What is sent with each action."""
     name = f"check-{place.instance_id}-foreign"
+    question = NewCall(argv=["tried"], wait_s=0)
     return {
         "instance.create": NewInstance(name=name, app=place.app, version=place.version),
         "instance.change": InstanceChange(metadata="tried"),
@@ -58,6 +62,11 @@ def bodies(place: ForeignPlace) -> Mapping[str, Model]:
         "instance_member.change": InstanceMemberChange.model_validate(
             {"action": "replace", "component_key": "tried"}
         ),
+        "instance_queue.submit": question,
+        "instance_queue.read": question,
+        "instance_queue.cancel": question,
+        "instance_call.take": CallWait(),
+        "instance_call.answer": CallReply(exit_code=0),
         "instance_operation.begin": NewOperation(title="tried"),
         "instance_operation.advance": OperationProgress(progress=1),
         "instance_operation.finish": OperationResult(is_succeeded=False),
@@ -77,6 +86,7 @@ def try_all(client: Client, place: ForeignPlace) -> Iterator[ForeignTry]:
             "project": place.project,
             "instance_id": place.instance_id,
             "operation_id": place.operation_id,
+            "call_id": 1,
         }
         asked: dict[str, Any] = {"path": {each: filled[each] for each in action.places}}
         if name in told:
