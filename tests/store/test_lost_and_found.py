@@ -161,7 +161,6 @@ def test_a_file_that_is_no_database_is_damaged_and_named(
     sqlite_place: Place, read_only: bool
 ) -> None:
     folder = Path(sqlite_place.url)
-    folder.mkdir()
     (folder / "bailiwick.db").write_bytes(b"this is a letter to my aunt\n" * 400)
     with pytest.raises(Damaged, match=r"bailiwick\.db"):
         sqlite_place.open(read_only=read_only)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bailiwick.kernel.apps.instance_commands import ReportInstance, RequestInstance
+from bailiwick.kernel.apps.instance_commands import ChangeInstance, ReportInstance, RequestInstance
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.people.commands import ChangeProject
 from bailiwick.reconcile.apps.detaching import parts_to_end
 from bailiwick.vocab.apps import ControlPlaneScope, MemberPhase
-from bailiwick.vocab.errors import Conflict, NotFound
-from bailiwick.vocab.shared import AttachmentPhase
+from bailiwick.vocab.errors import Conflict, InstanceRefused, NotFound
+from bailiwick.vocab.shared import AttachmentPhase, WorkerAction
 from tests.support.shared_house import OF, SharedHouse
 
 REMOVED = MemberPhase.REMOVED
@@ -79,6 +79,23 @@ def test_what_a_project_makes_for_a_tenant_by_itself_answers_for_nobody_else(
     house.do(RequestInstance(**own, name="wide", scope=ControlPlaneScope.TENANT))
     assert house.book.answering("hello", "lab", project="vision") is not None
     assert house.book.answering("hello", "lab", project="audio") is None
+
+
+def test_its_owner_and_those_who_give_workers_have_together_no_more_than_the_role_can(
+    house: SharedHouse,
+) -> None:
+    house.create(counts={"worker": 1})
+    house.attach("audio")
+    for number in range(2):
+        house.contribute("audio", f"audio-{number}")
+    i = house.held().instance
+    own = {"tenant": i.tenant, "project": i.project, "instance_id": i.id}
+    with pytest.raises(InstanceRefused, match="count_out_of_range") as refused:
+        house.do(ChangeInstance(**own, counts={"worker": 3}))
+    assert (refused.value.numbers["count"], refused.value.numbers["most"]) == (5, 4)
+    house.do(ChangeInstance(**own, counts={"worker": 2}))
+    house.work(WorkerAction.WITHDRAW, "audio", "audio-0")
+    house.do(ChangeInstance(**own, counts={"worker": 3}))
 
 
 def report(house: SharedHouse) -> None:

@@ -20,7 +20,7 @@ from bailiwick.apps.parameters import check_parameters
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import AppBook, CatalogVersion
 from bailiwick.kernel.apps.instance_commands import read_parameters
-from bailiwick.kernel.apps.instances import AppInstance, WantedState
+from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, WantedState
 from bailiwick.kernel.state import State
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -51,8 +51,10 @@ class InstanceOf(NamedTuple):
         return cls(i.name, i.app, Scope(i.tenant, i.project), i.mode, i.scope)
 
 
-def check_wanted(state: State, of: InstanceOf, *, wanted: WantedState) -> Manifest:
-    """The manifest of the version, if the app may be run so there."""
+def check_wanted(
+    state: State, of: InstanceOf, *, wanted: WantedState, held: HeldInstance | None = None
+) -> Manifest:
+    """The manifest of the version, if the app may be run so there; ``held`` is what it is now."""
     manifest = check_startable(state, of, version=wanted.version)
     _check_mode(state, of, manifest)
     problems = check_parameters(manifest.parameters, read_parameters(wanted.parameters))
@@ -62,6 +64,8 @@ def check_wanted(state: State, of: InstanceOf, *, wanted: WantedState) -> Manife
             _WHY.PARAMETERS_INVALID, of.name, problems=len(problems), problem=told
         )
     check_counts(state.apps, of, wanted=wanted, manifest=manifest)
+    if held is not None:
+        check_beside_contributed(held, wanted, manifest=manifest)
     return manifest
 
 
@@ -130,6 +134,18 @@ def check_counts(book: AppBook, of: InstanceOf, *, wanted: WantedState, manifest
         if spec is None or not least <= count <= most:
             raise out_of_range(of.name, role, count=count, least=least, most=most)
     check_members(book, of, total=sum(wanted.counts.values()))
+
+
+def check_beside_contributed(
+    held: HeldInstance, wanted: WantedState, *, manifest: Manifest
+) -> None:
+    """Refuse more members of a role than it can have, with those that other projects gave."""
+    for role, count in wanted.counts.items():
+        given, (least, most) = held.contributed(role), manifest.roles[role].count
+        if given and count + given > most:
+            raise out_of_range(
+                held.instance.name, role, count=count + given, least=least, most=most
+            )
 
 
 def check_members(book: AppBook, of: InstanceOf, *, total: int) -> None:

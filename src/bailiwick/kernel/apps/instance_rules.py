@@ -139,7 +139,7 @@ def _change(state: State, command: cmd.ChangeInstance) -> Iterator[Event]:
     wanted = wanted_after(state, held, command=command)
     if wanted != i.wanted:
         _check_path(state, i, wanted, is_rollback=command.rollback)
-        check_wanted(state, InstanceOf.of(i), wanted=wanted)
+        check_wanted(state, InstanceOf.of(i), wanted=wanted, held=held)
     is_other = (
         wanted != i.wanted,
         command.paused not in (None, i.paused),

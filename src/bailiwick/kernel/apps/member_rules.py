@@ -28,6 +28,7 @@ from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps import instance_events as ev
 from bailiwick.kernel.apps.instance_checks import (
     InstanceOf,
+    check_beside_contributed,
     check_counts,
     check_members,
     check_startable,
@@ -223,6 +224,7 @@ def _counts_with(
     counts = {**i.wanted.counts, role: live}
     wanted = replace(i.wanted, counts=counts)
     check_counts(state.apps, of, wanted=wanted, manifest=manifest)
+    check_beside_contributed(held, wanted, manifest=manifest)
     return counts
 
 
