@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bailiwick.iam import PrincipalKind, Role
+from bailiwick.kernel.apps.shared.commands import ConsentAttachment
+from bailiwick.kernel.isolation.commands import SetIsolationPolicy
 from bailiwick.kernel.people.commands import CreateAccount, CreateProject, SetMember
 from bailiwick.services.authority import Terms
+from bailiwick.vocab.shared import ConsentSide
 from bailiwick.wire.actions.action import Where
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_actions import aim
@@ -247,6 +251,20 @@ def test_an_operator_is_nobody_for_another_runtime_or_a_project(house: HttpHouse
     assert (
         house.client.get("/v1/tenants/lab/projects/p/instances/1", headers=own).status_code == 404
     )
+
+
+def test_the_operator_alone_is_told_which_projects_may_not_meet(tmp_path: Path) -> None:
+    with http_house(tmp_path) as house:
+        add_instances(house)
+        add_runtimes(house)
+        house.do(CreateProject("lab", "q"))
+        for side, by in ((ConsentSide.TENANT, TINA), (ConsentSide.PROJECT, QUE)):
+            house.do(ConsentAttachment(tenant="lab", runtime="main", project="q", side=side, by=by))
+        assert house.client.get(ONE, headers=operator(house)).json()["parted"] == []
+        house.do(SetIsolationPolicy("never share fabric, rack among projects"))
+        apart = {"projects": ["p", "q"], "kinds": ["fabric", "rack"]}
+        assert house.client.get(ONE, headers=operator(house)).json()["parted"] == [apart]
+        assert seen(house)["parted"] == []
 
 
 def test_the_operator_alone_is_told_who_may_submit_and_says_what_is_left(

@@ -59,9 +59,10 @@ people = st.tuples(
     st.builds(Person, st.just("ann@lab"), st.just("ann"), st.frozensets(projects)),
     st.builds(Person, st.just("bo@lab"), st.just("bo"), st.frozensets(projects)),
 )
-fabrics = st.frozensets(st.sampled_from("xyz"), max_size=2)
+kinds = st.sampled_from(["fabric", "rack"])
+domains = st.frozensets(st.tuples(kinds, st.sampled_from("xyz")), max_size=3)
 nodes = st.lists(
-    st.builds(SharedNode, st.sampled_from(["n1", "n2", "n3", "n4"]), st.none() | projects, fabrics),
+    st.builds(SharedNode, st.sampled_from(["n1", "n2", "n3", "n4"]), st.none() | projects, domains),
     max_size=4,
     unique_by=lambda node: node.name,
 )
@@ -69,7 +70,7 @@ pairs = st.sampled_from([("a", "b"), ("b", "c"), ("a", "c")]).map(frozenset)
 TERMS = SharedTerms(queues=tuple(QUEUES), kinds=("hopper", "ampere"))
 apart_terms = st.builds(
     lambda apart, sharers: replace(TERMS, apart=apart, reserved_for=sharers),
-    st.frozensets(pairs),
+    st.frozensets(st.tuples(kinds, pairs)),
     st.frozensets(projects),
 )
 
@@ -160,7 +161,7 @@ def test_who_is_let_in_by_a_policy_has_the_limits_of_the_one_that_the_platform_n
 
 
 @given(facts, people, nodes, apart_terms)
-def test_who_may_not_meet_is_never_on_one_fabric(
+def test_who_may_not_meet_is_never_in_one_domain(
     found: SubmitFacts, people: tuple[Person, ...], nodes: list[SharedNode], terms: SharedTerms
 ) -> None:
     mapping = mapping_of(found, people, nodes)
@@ -171,9 +172,10 @@ def test_who_may_not_meet_is_never_on_one_fabric(
             users[name] |= {*part.accounts}
     for one in nodes:
         for other in nodes:
-            if one.fabrics & other.fabrics:
+            for kind, _ in one.domains & other.domains:
                 for project in users.get(one.name, set()):
-                    assert terms.may_meet(project, users.get(other.name, set()) - {project})
+                    others = users.get(other.name, set()) - {project}
+                    assert terms.may_meet(project, others, kind=kind)
 
 
 @given(facts, people, nodes, apart_terms)

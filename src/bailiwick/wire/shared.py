@@ -13,6 +13,7 @@ from bailiwick.vocab.shared import (
     SubmitDenial,
     WorkerAction,
 )
+from bailiwick.vocab.words import DomainKind
 from bailiwick.wire.answers import Done
 from bailiwick.wire.apps import AppName, Version, Word
 from bailiwick.wire.base import Amount, Model, Name, Number, PrincipalName, Within
@@ -160,6 +161,13 @@ class SharedPerson(Model):
     projects: list[str]
 
 
+class SharedParting(Model):
+    """Two attached projects that the isolation policy keeps apart, and on what."""
+
+    projects: list[str]
+    kinds: list[Annotated[DomainKind, Field(strict=False)]]
+
+
 class SharedRuntimeView(Model):
     """A runtime with all that the caller may see of it."""
 
@@ -170,6 +178,8 @@ class SharedRuntimeView(Model):
     submit_rights: list[SubmitRight]
     people: list[SharedPerson] = Field(default_factory=list)
     """Who may submit for which attached project; the runtime's operator alone is told."""
+    parted: list[SharedParting] = Field(default_factory=list)
+    """Which projects may not meet where, inside the app too; its operator alone is told."""
 
 
 class SharedRuntimeDone(Done):

@@ -194,21 +194,26 @@ def test_a_limit_of_a_project_that_is_not_understood_closes_its_queue() -> None:
 
 def test_who_may_not_meet_shares_no_fabric_and_is_no_guest_there() -> None:
     nodes = (
-        SharedNode("w1", "vision", frozenset("x")),
-        SharedNode("w2", None, frozenset("x")),
-        SharedNode("w3", None, frozenset("y")),
+        SharedNode("w1", "vision", frozenset([("fabric", "x"), ("rack", "r1")])),
+        SharedNode("w2", None, frozenset([("fabric", "x"), ("rack", "r1")])),
+        SharedNode("w3", None, frozenset([("fabric", "y"), ("rack", "r1")])),
     )
-    terms = replace(TERMS, reserved_for=BOTH, apart=frozenset((BOTH,)))
+    terms = replace(TERMS, reserved_for=BOTH, apart=frozenset((("fabric", BOTH),)))
     shape = plan_shape(mapping(right(), nodes=nodes), terms, now_ms=5)
     assert {each.name: each.nodes for each in shape.partitions} == {
         "audio": ("w3",),
         "vision": ("w1", "w2"),
     }
     assert LeftOut("policy", "vision/day", Unrenderable.MAY_NOT_MEET) in shape.left_out
-    together = plan_shape(
-        mapping(right(), nodes=nodes), replace(terms, apart=frozenset()), now_ms=5
-    )
-    assert {each.nodes for each in together.partitions} == {("w2", "w3"), ("w1", "w2", "w3")}
+    for nothing in (frozenset(), frozenset((("region", BOTH),))):
+        apart = replace(terms, apart=nothing)
+        together = plan_shape(mapping(right(), nodes=nodes), apart, now_ms=5)
+        assert {each.nodes for each in together.partitions} == {("w2", "w3"), ("w1", "w2", "w3")}
+    one_rack = replace(terms, apart=frozenset((("rack", BOTH),)))
+    together = plan_shape(mapping(right(), nodes=nodes), one_rack, now_ms=5)
+    assert {each.name: each.nodes for each in together.partitions if each.nodes} == {
+        "vision": ("w1", "w2", "w3")
+    }
 
 
 # --- files ----------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ def test_nobody_has_the_daemons_own_user() -> None:
         {"queues": ("a", "a")},
         {"jwt_key": "x,y"},
         {"min_job_age_s": 0},
-        {"apart": frozenset((frozenset(("a",)),))},
+        {"apart": frozenset((("fabric", frozenset(("a",))),))},
     ],
     ids=str,
 )

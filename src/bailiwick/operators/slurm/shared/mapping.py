@@ -5,9 +5,9 @@ Rules:
 - What is attached, given and allowed comes from the runtime's own view, and from nowhere else.
 - A person is a platform identity with one Unix user. Who is in which project is what the platform
   says; a project does not say it of itself.
-- A node is a project's own or, without a project, reserved by the tenant. Its fabrics are the ones
-  that its GPUs are on.
-- Which projects may not meet on a fabric is said by the isolation policy, two by two.
+- A node is a project's own or, without a project, reserved by the tenant. Its domains are the
+  fabrics that its GPUs are on, its rack, its segment and its region.
+- Which projects may not meet in a domain is said by the isolation policy, two by two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.shared import AttachmentPhase, ContributionPhase
@@ -28,6 +28,9 @@ PROBE_ACCOUNT: Final = "bailiwick.probe"
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _QUEUE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}\Z")
 _KEY_FILE: Final = re.compile(r"[A-Za-z0-9@/._-]{1,120}\Z")
+
+Domain: TypeAlias = tuple[str, str]
+"""A kind of what machines share, and the name of one: ``("rack", "r7")``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class SharedNode:
     name: str
     project: str | None = None
     """Who contributed it; none: the tenant reserves it."""
-    fabrics: frozenset[str] = frozenset()
+    domains: frozenset[Domain] = frozenset()
+    """What it shares with other machines: a fabric, a rack."""
 
     def __post_init__(self) -> None:
         if not _WORD.match(self.name):
@@ -65,8 +69,8 @@ class SharedTerms:
     """The kinds of GPU that the runtime has."""
     own_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Limits of a project in its own queues, by the words of policies."""
-    apart: frozenset[frozenset[str]] = frozenset()
-    """Pairs of projects that may not meet on a fabric."""
+    apart: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    """Kinds of domain, each with a pair of projects that may not meet in one."""
     users_kept: frozenset[str] = frozenset(("root", "slurm", "munge"))
     """Unix users that are the daemons' own, and nobody else's."""
     min_job_age_s: int = 60
@@ -80,7 +84,7 @@ class SharedTerms:
         for queue in self.queues:
             if not _QUEUE.match(queue):
                 raise InvalidValue("queue", queue, f"text like {_QUEUE.pattern}")
-        for pair in self.apart:
+        for _, pair in self.apart:
             if len(pair) != 2:
                 raise InvalidValue("apart", sorted(pair), "two projects")
         if not 2 <= self.min_job_age_s <= 3_600:
@@ -88,9 +92,9 @@ class SharedTerms:
         if self.jwt_key is not None and not _KEY_FILE.match(self.jwt_key):
             raise InvalidValue("jwt_key", self.jwt_key, f"text like {_KEY_FILE.pattern}")
 
-    def may_meet(self, project: str, others: Iterable[str]) -> bool:
-        """Whether a project may be on a fabric where others are."""
-        return all(frozenset((project, each)) not in self.apart for each in others)
+    def may_meet(self, project: str, others: Iterable[str], *, kind: str) -> bool:
+        """Whether a project may be in a domain of a kind where others are."""
+        return all((kind, frozenset((project, each))) not in self.apart for each in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +133,16 @@ def read_mapping(
         frozenset(attached),
         tuple(view.submit_rights) if attached else (),
         tuple(
-            SharedNode(node.name, owners.get(node.name), node.fabrics)
+            SharedNode(node.name, owners.get(node.name), node.domains)
             for node in sorted(nodes, key=lambda each: each.name)
             if node.name not in ended
         ),
         tuple(people),
+    )
+
+
+def read_parted(view: SharedRuntimeView) -> frozenset[tuple[str, frozenset[str]]]:
+    """The kinds of domain that pairs of projects may not share, as the platform says."""
+    return frozenset(
+        (str(kind), frozenset(each.projects)) for each in view.parted for kind in each.kinds
     )

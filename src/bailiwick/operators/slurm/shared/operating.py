@@ -34,10 +34,12 @@ from bailiwick.operators.slurm.shared.books_reading import (
     read_books,
 )
 from bailiwick.operators.slurm.shared.mapping import (
+    Domain,
     SharedMapping,
     SharedNode,
     SharedTerms,
     read_mapping,
+    read_parted,
 )
 from bailiwick.operators.slurm.shared.part import SharedPart, with_probe
 from bailiwick.operators.slurm.shared.people import PROBE, people_of, users_of
@@ -51,13 +53,18 @@ from bailiwick.operators.slurm.shared.plans import (
 from bailiwick.operators.slurm.shared.shape import QueueGrant, partition_of, plan_shape
 from bailiwick.operators.slurm.wanted import CONTROLLER, WORKER, Cluster, ClusterWish
 from bailiwick.vocab.shared import AttachmentPhase, ContributionPhase
+from bailiwick.vocab.words import DomainKind
 from bailiwick.wire.instances import Instance
+from bailiwick.wire.shared import SharedRuntimeView
 
 KEY: Final = "munge-key"
 _AGAIN_S: Final = 5.0
 _RUN_S: Final = 60
 _EVERYBODY: Final = "*"
 _JOBS: Final = ("squeue", "-hr", "-o", "%a")
+
+_PLACES: Final = frozenset((DomainKind.RACK, DomainKind.SEGMENT, DomainKind.REGION))
+"""Which are labels of a machine."""
 
 
 class SharedSlurmOperator(SlurmOperator):
@@ -75,7 +82,7 @@ class SharedSlurmOperator(SlurmOperator):
     ) -> Cluster:
         assert scene.view is not None  # as this operator's scenes are
         mapping = mapping_of(scene, cluster, seen=seen)
-        terms = terms_of(cluster, attached=mapping.attached)
+        terms = terms_of(cluster, scene.view, attached=mapping.attached)
         shape = plan_shape(mapping, terms, now_ms=int(self._now() * 1_000))
         for each in shape.left_out:
             what = f"{each.what} {each.name}"
@@ -188,20 +195,23 @@ def mapping_of(
     """What the platform says, with nodes by their names in Slurm."""
     assert scene.view is not None
     keys = {worker.key: scene.running[worker.key].component_key for worker in cluster.workers}
-    nodes = [SharedNode(keys[name], None, _fabrics(seen[name])) for name in keys]
+    nodes = [SharedNode(keys[name], None, _domains(seen[name])) for name in keys]
     mapping = read_mapping(scene.view, nodes=nodes, people=people_of(scene.view.people))
     names = {key: name for name, key in keys.items()}
     named = tuple(replace(each, name=names[each.name]) for each in mapping.nodes)
     return replace(mapping, nodes=tuple(sorted(named, key=lambda each: each.name)))
 
 
-def _fabrics(member: MemberAtWork) -> frozenset[str]:
-    found = (member.node.gpus[index].fabric for index in member.lease.devices)
-    return frozenset(each for each in found if each)
+def _domains(member: MemberAtWork) -> frozenset[Domain]:
+    """The fabrics of its devices, and the places of its machine; its host is no other account's."""
+    fabrics = (member.node.gpus[index].fabric for index in member.lease.devices)
+    labels = (label.partition("=")[::2] for label in member.node.labels)
+    places = {(key, name) for key, name in labels if key in _PLACES and name}
+    return frozenset({(DomainKind.FABRIC.value, each) for each in fabrics if each} | places)
 
 
-def terms_of(cluster: Cluster, *, attached: frozenset[str]) -> SharedTerms:
-    """What the tenant chose, from the parameters of the runtime."""
+def terms_of(cluster: Cluster, view: SharedRuntimeView, *, attached: frozenset[str]) -> SharedTerms:
+    """What the tenant chose, from the parameters of the runtime, and whom the platform parts."""
     wish = cluster.wish
     named = frozenset(each for each in wish.reserved_for.split(",") if each)
     kinds = {gpu.kind for worker in cluster.workers for gpu in worker.gpus}
@@ -209,6 +219,7 @@ def terms_of(cluster: Cluster, *, attached: frozenset[str]) -> SharedTerms:
         queues=tuple(wish.queues.split(",")),
         reserved_for=attached if _EVERYBODY in named else named,
         kinds=tuple(sorted(kinds)),
+        apart=read_parted(view),
         users_kept=frozenset(("root", "slurm", "munge", PROBE.name, cluster.user)),
         min_job_age_s=wish.min_job_age_s,
     )

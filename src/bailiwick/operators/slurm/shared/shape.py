@@ -12,8 +12,9 @@ Rules:
 - Each policy has limits of its own, which all that it lets in have together.
 - A node is in the partitions of the project that contributed it; a reserved one in those of the
   projects that the tenant lets have it.
-- On one fabric are only projects that may meet there. Who contributed a node comes first, then who
-  shares what is reserved, then guests. What would bring together who may not meet is left out.
+- In one domain (a fabric, a rack) are only projects that may meet there. Who contributed a node
+  comes first, then who shares what is reserved, then guests. What would bring together who may not
+  meet is left out.
 - What cannot be rendered is left out and told, with the reason: the rest goes on.
 """
 
@@ -29,6 +30,7 @@ from typing import Final
 from bailiwick.operators.slurm.shared.limits import QueueLimits
 from bailiwick.operators.slurm.shared.mapping import (
     PROBE_ACCOUNT,
+    Domain,
     Person,
     SharedMapping,
     SharedNode,
@@ -57,7 +59,7 @@ class Unrenderable(StrEnum):
     QUEUE_UNKNOWN = "queue_unknown"
     LIMIT_UNKNOWN = "limit_unknown"
     MAY_NOT_MEET = "may_not_meet"
-    """The isolation policy keeps apart who would share a fabric."""
+    """The isolation policy keeps apart who would share a fabric, or a place of machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class _Planner:
     def __init__(self, mapping: SharedMapping, terms: SharedTerms, now_ms: int) -> None:
         self._mapping, self._terms, self._now_ms = mapping, terms, now_ms
         self._left_out: list[LeftOut] = []
-        self._on_fabric: dict[str, set[str]] = {}
+        self._within: dict[Domain, set[str]] = {}
         self._nodes: dict[str, list[SharedNode]] = {}
         self._qos: dict[str, Qos] = {}
 
@@ -208,13 +210,16 @@ class _Planner:
         return True
 
     def _may_enter(self, project: str, nodes: Iterable[SharedNode]) -> bool:
-        fabrics = {fabric for node in nodes for fabric in node.fabrics}
-        return all(self._terms.may_meet(project, self._on_fabric.get(each, ())) for each in fabrics)
+        domains = {domain for node in nodes for domain in node.domains}
+        return all(
+            self._terms.may_meet(project, self._within.get(each, ()), kind=each[0])
+            for each in domains
+        )
 
     def _enter(self, project: str, nodes: Iterable[SharedNode]) -> None:
         for node in nodes:
-            for fabric in node.fabrics:
-                self._on_fabric.setdefault(fabric, set()).add(project)
+            for domain in node.domains:
+                self._within.setdefault(domain, set()).add(project)
 
     # -- who may submit where ----------------------------------------------------------------
 

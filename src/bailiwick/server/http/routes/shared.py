@@ -140,6 +140,10 @@ async def read_runtime(asked: Here, place: Place) -> wire.SharedRuntimeView:
             wire.SharedPerson(principal=name, projects=list(projects))
             for name, projects in found.people
         ],
+        parted=[
+            wire.SharedParting(projects=[each.one, each.other], kinds=list(each.kinds))
+            for each in found.parted
+        ],
     )
 
 

@@ -25,6 +25,7 @@ from bailiwick.kernel.apps.shared.book import HeldRuntime, SharedAttachment, Sha
 from bailiwick.kernel.apps.shared.rules import billing_rule
 from bailiwick.runtime.replica import View
 from bailiwick.services.apps.catalog import require_human
+from bailiwick.services.apps.shared.parting import PartedProjects, parted
 from bailiwick.services.authority import Authority, Minted, Terms
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
@@ -74,6 +75,7 @@ class RuntimeSight(NamedTuple):
     rights: list[SubmitRow]
     people: list[tuple[str, tuple[str, ...]]]
     """Who may submit for which attached projects."""
+    parted: list[PartedProjects]
 
 
 def _row(view: View, held: HeldRuntime) -> RuntimeRow:
@@ -138,9 +140,18 @@ async def read(caller: Caller, place: RuntimePlace) -> RuntimeSight:
             workers,
             _rights(held, sees, now_ms=now_ms),
             _people(view, held) if is_operator else [],
+            _parted(view, held, now_ms=now_ms) if is_operator else [],
         )
 
     return await caller.lookup(look)
+
+
+def _parted(view: View, held: HeldRuntime, *, now_ms: int) -> list[PartedProjects]:
+    attached = [
+        each.project for each in held.attachments.values() if each.phase is AttachmentPhase.ATTACHED
+    ]
+    policy, tenant = view.state.isolation.policy, held.runtime.tenant
+    return parted(policy, tenant, projects=attached, now_ms=now_ms)
 
 
 def _people(view: View, held: HeldRuntime) -> list[tuple[str, tuple[str, ...]]]:
