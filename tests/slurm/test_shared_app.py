@@ -131,7 +131,11 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     refused(app, "alice", "-p", "audio")
     until(lambda: job in attributions(app), "the accounting has it")
     assert attributions(app)[job] == JobAttributed(job, "bob", "audio", "guests")
+    # Somebody with the powers of root changes whose it was: it is nobody's, and said to be.
+    words = ("where", f"jobid={job}", "set", "admincomment=mine")
+    app.slurm("sacctmgr", "-i", "modify", "job", *words)
     app.people["alice"].ask("DELETE", app.part("vision", "policies/guests"), key="close")
+    until(lambda: f"job {job} is nobody's (mark_not_understood)" in app.reason, "it is found")
     until(lambda: not app.sbatch("bob", "-p", "vision").is_done, "bob is let in no more")
 
 

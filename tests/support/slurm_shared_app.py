@@ -162,7 +162,13 @@ class SharedApp:
         """Whether jobs came back from so many workers, and all is seen to."""
         told = self.admin.ask("GET", self.instance)
         is_seen = told["observed_generation"] == told["generation"]
-        return is_seen and told["reason"] == f"jobs run on all {workers} workers"
+        well, _, _ = str(told["reason"]).partition("; ")  # and what should not be
+        return bool(is_seen and well == f"jobs run on all {workers} workers")
+
+    @property
+    def reason(self) -> str:
+        """What its operator says of it."""
+        return str(self.admin.ask("GET", self.instance)["reason"])
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Those that have not failed, by what they are called."""

@@ -133,7 +133,14 @@ class SlurmOperator:
         scene, is_proved = self._prove(scene)
         is_draining = self._drain(scene, cluster)
         self._tell(scene)
-        return self._conclude(scene, refused, is_done=is_proved and not is_draining)
+        found = self._audit(scene, cluster)
+        is_done = is_proved and not is_draining
+        return self._conclude(scene, refused, found=found, is_done=is_done)
+
+    def _audit(self, scene: Scene, cluster: Cluster) -> str:
+        """What is to be said besides: of a cluster of one project there is nothing."""
+        del scene, cluster
+        return ""
 
     def _tell(self, scene: Scene, *, is_last: bool = False) -> None:
         self._teller.tell(scene, is_last=is_last)
@@ -246,7 +253,7 @@ class SlurmOperator:
 
     # -- saying ------------------------------------------------------------------------------
 
-    def _conclude(self, scene: Scene, refused: str, *, is_done: bool) -> Answer:
+    def _conclude(self, scene: Scene, refused: str, *, found: str, is_done: bool) -> Answer:
         wanted = self._wanted(scene)
         proved = sum(note.is_proved for note in scene.ready.values())
         if is_done and len(scene.notes.members) == len(scene.running):
@@ -256,7 +263,7 @@ class SlurmOperator:
             return self._wait(scene, f"jobs run on {proved} of {wanted} workers")
         if refused:
             return self._wait(scene, f"not applied: {refused}", is_seen_to=True)
-        scene.report(f"jobs run on all {wanted} workers")
+        scene.report(f"jobs run on all {wanted} workers{found}")
         return Again(after_s=self._rest(scene) if is_done else _DRAIN_S)
 
     def _rest(self, scene: Scene) -> float:

@@ -129,7 +129,7 @@ class MemberDoor:
         """Several programs, one after the other, up to the first that fails."""
         found: list[dict[str, Any]] = []
         for argv in told["argvs"]:
-            found.append(self._slurm({"argv": argv, "wait_s": told.get("wait_s", 30)}))
+            found.append(self._slurm({"wait_s": 30} | told | {"argv": argv}))
             if found[-1]["code"]:
                 break
         return {"ran": found}

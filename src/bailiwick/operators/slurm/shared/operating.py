@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from bailiwick.operators.kit import Kit
@@ -33,7 +34,15 @@ from bailiwick.operators.slurm.shared.books_reading import (
     BooksPrinted,
     read_books,
 )
+from bailiwick.operators.slurm.shared.findings import (
+    ENDED,
+    RUNNING,
+    meetings,
+    nobodys,
+    parse_running,
+)
 from bailiwick.operators.slurm.shared.mapping import (
+    PROBE_ACCOUNT,
     Domain,
     SharedMapping,
     SharedNode,
@@ -52,6 +61,7 @@ from bailiwick.operators.slurm.shared.plans import (
 )
 from bailiwick.operators.slurm.shared.shape import QueueGrant, partition_of, plan_shape
 from bailiwick.operators.slurm.wanted import CONTROLLER, WORKER, Cluster, ClusterWish
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.shared import AttachmentPhase, ContributionPhase
 from bailiwick.vocab.words import DomainKind
 from bailiwick.wire.instances import Instance
@@ -63,6 +73,13 @@ _RUN_S: Final = 60
 _EVERYBODY: Final = "*"
 _JOBS: Final = ("squeue", "-hr", "-o", "%a")
 
+_KEPT_S: Final = 3_600
+"""For so long a job that is nobody's is told."""
+_LATE_S: Final = 120
+"""By so much the accounting may be late."""
+_MOST: Final = 80_000
+"""Characters of an answer: of more jobs, the first are looked at."""
+_NAMED_MAX: Final = 3
 _PLACES: Final = frozenset((DomainKind.RACK, DomainKind.SEGMENT, DomainKind.REGION))
 """Which are labels of a machine."""
 
@@ -72,6 +89,9 @@ class SharedSlurmOperator(SlurmOperator):
 
     _closed: float = float("-inf")
     """When a part ended, or when this operator began: it knows of none before."""
+    _audited: float = float("-inf")
+    _nobodys: Mapping[str, tuple[float, str]] = MappingProxyType({})
+    """When jobs were found that are nobody's, and why."""
 
     def _scene(self, instance: Instance, kit: Kit) -> Scene:
         talk = MemberTalk(kit, self._programs, self._pool, is_shared=True)
@@ -88,7 +108,7 @@ class SharedSlurmOperator(SlurmOperator):
             what = f"{each.what} {each.name}"
             scene.kit.log.info("is left out", what=what, reason=each.why.value)
         shape = with_probe(shape, mapping)
-        part = SharedPart(shape, terms, users_of(mapping.people))
+        part = SharedPart(shape, terms, users_of(mapping.people), mapping.nodes)
         new = [key for key in scene.running if scene.noted(key) is None]
         if new:
             scene.kit.note_use(KEY, "apply")
@@ -175,6 +195,31 @@ class SharedSlurmOperator(SlurmOperator):
         """Nothing: whose a job is, is its account's project here, not the mark of a call."""
         del scene, is_last
 
+    # -- what should not be ------------------------------------------------------------------
+
+    def _audit(self, scene: Scene, cluster: Cluster) -> str:
+        """Say who met whom he may not, and which jobs of the last hour are nobody's."""
+        assert cluster.shared is not None
+        part, now = cluster.shared, time.monotonic()
+        since_s = int(min(_KEPT_S, now - self._audited + _LATE_S))
+        asked = [RUNNING, (*ENDED, "-S", f"now-{since_s}seconds")]
+        running, ended = (_whole_lines(each) for each in run_all(scene, asked, most=_MOST))
+        try:
+            met = meetings(parse_running(running), part.nodes, terms=part.terms)
+            lost = nobodys(ended, but=PROBE_ACCOUNT)
+        except InvalidValue as error:
+            scene.kit.log.info("could not be audited", reason=str(error))
+            return "; could not be audited"
+        self._audited = now
+        known = {**self._nobodys, **{each.job_id: (now, str(each.reason)) for each in lost}}
+        self._nobodys = {job: at for job, at in known.items() if now - at[0] < _KEPT_S}
+        found = [str(each) for each in met]
+        found += [f"job {job} is nobody's ({why})" for job, (_, why) in self._nobodys.items()]
+        for each in found[:_NAMED_MAX]:
+            scene.kit.log.info("should not be", what=each)
+        more = f"; and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
+        return "".join(f"; {each}" for each in found[:_NAMED_MAX]) + more
+
     # -- when --------------------------------------------------------------------------------
 
     def _rest(self, scene: Scene) -> float:
@@ -202,6 +247,11 @@ def mapping_of(
     return replace(mapping, nodes=tuple(sorted(named, key=lambda each: each.name)))
 
 
+def _whole_lines(text: str) -> str:
+    """All of an answer, but for a last line that was cut."""
+    return text if len(text) < _MOST else text[: text.rfind("\n") + 1]
+
+
 def _domains(member: MemberAtWork) -> frozenset[Domain]:
     """The fabrics of its devices, and the places of its machine; its host is no other account's."""
     fabrics = (member.node.gpus[index].fabric for index in member.lease.devices)
@@ -225,10 +275,10 @@ def terms_of(cluster: Cluster, view: SharedRuntimeView, *, attached: frozenset[s
     )
 
 
-def run_all(scene: Scene, calls: Iterable[tuple[str, ...]]) -> list[str]:
+def run_all(scene: Scene, calls: Iterable[tuple[str, ...]], **more: int) -> list[str]:
     """What programs of Slurm print in the controller, one after the other."""
     argvs = [list(words) for words in calls]
-    told: dict[str, Any] = scene.ask_controller(do="slurm_all", argvs=argvs, wait_s=_RUN_S)
+    told: dict[str, Any] = scene.ask_controller(do="slurm_all", argvs=argvs, wait_s=_RUN_S, **more)
     last = told["ran"][-1]
     if last["code"]:
         words = " ".join(argvs[len(told["ran"]) - 1])

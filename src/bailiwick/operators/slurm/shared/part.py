@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bailiwick.operators.slurm.shared.limits import QueueLimits
-from bailiwick.operators.slurm.shared.mapping import PROBE_ACCOUNT, SharedMapping, SharedTerms
+from bailiwick.operators.slurm.shared.mapping import (
+    PROBE_ACCOUNT,
+    SharedMapping,
+    SharedNode,
+    SharedTerms,
+)
 from bailiwick.operators.slurm.shared.people import PROBE, PROBE_IDENTITY, UnixUser
 from bailiwick.operators.slurm.shared.shape import (
     Partition,
@@ -26,6 +31,7 @@ class SharedPart:
     shape: SlurmShape
     terms: SharedTerms
     users: tuple[UnixUser, ...] = ()
+    nodes: tuple[SharedNode, ...] = ()
 
     @property
     def base(self) -> SharedPart:
