@@ -287,8 +287,9 @@ class SharedApp:
         return self.by(who, "sbatch", *words, *job)
 
     def state(self, job: str) -> str:
-        """A job's state, by the accounting."""
-        return self.slurm("sacct", "-aXnP", "-D", "-j", job, "-o", "state").strip()
+        """A job's state, by the accounting: of all that ever had its number, the newest."""
+        rows = self.slurm("sacct", "-aXnP", "-D", "-j", job, "-o", "submit,state").splitlines()
+        return max(rows, default="|").partition("|")[2]
 
     def jobs(self) -> list[str]:
         """All that are not gone, but for probes."""
