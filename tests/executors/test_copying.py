@@ -45,6 +45,20 @@ def put(data: bytes, target: Path, **more: int) -> None:
         writing.join()
 
 
+def test_a_stream_is_read_to_its_end_whatever_fills_it_up(tmp_path: Path) -> None:
+    """Else whoever sends it finds nobody there, and takes a copy that is whole for a broken one."""
+    source, sink = os.pipe()
+    with os.fdopen(sink, "wb") as file:
+        file.write(stream_of(("a", tarfile.REGTYPE, "")) + bytes(512))
+    try:
+        copying.copy_in(str(tmp_path), source)
+        assert os.read(source, 1) == b""
+    finally:
+        os.close(source)
+    with pytest.raises(copying.CopyRefused, match="more bytes"):
+        put(stream_of(("b", tarfile.REGTYPE, "")) + bytes(20_000), tmp_path, most=9_000)
+
+
 REG, SYM, LNK, DIR = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
 
 

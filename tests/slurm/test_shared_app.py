@@ -13,16 +13,12 @@ from typing import Any
 
 import pytest
 
-from bailiwick.operators.slurm.shared.attribution import (
-    FIELDS,
-    Attribution,
-    JobAttributed,
-    attribute,
-    parse_row,
-)
+from bailiwick.operators.slurm.shared.attribution import Attribution, JobAttributed
+from bailiwick.operators.slurm.shared.findings import ENDED
 from bailiwick.operators.slurm.shared.people import unix_of
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from tests.processes.caller import CallFailed
+from tests.support.slurm_shared import attributions_in
 from tests.support.slurm_shared_app import ONE, OWNER, TENANT, SharedApp, shared_app
 from tests.support.waiting import until
 
@@ -39,9 +35,7 @@ def contribute(app: SharedApp, worker: str = "vision-a") -> None:
 
 
 def attributions(app: SharedApp) -> dict[str, Attribution]:
-    text = app.slurm("sacct", "-aXnP", "-D", "-S", "now-1day", "-o", ",".join(FIELDS))
-    rows = [parse_row(line) for line in text.splitlines()]
-    return {row.job_id: attribute(row) for row in rows if row.account != "bailiwick.probe"}
+    return attributions_in(app.slurm(*ENDED, "-S", "now-1day"), but="bailiwick.probe")
 
 
 def leases(app: SharedApp) -> dict[str, str]:
@@ -129,7 +123,7 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     assert not may(app, "alice", project="vision", owner="audio")["is_allowed"]
     refused(app, "bob", "-A", "vision", "-p", "vision")
     refused(app, "alice", "-p", "audio")
-    until(lambda: job in attributions(app), "the accounting has it")
+    until(lambda: job in attributions(app), "the accounting has all of it")
     assert attributions(app)[job] == JobAttributed(job, "bob", "audio", "guests")
     # Somebody with the powers of root changes whose it was: it is nobody's, and said to be.
     words = ("where", f"jobid={job}", "set", "admincomment=mine")

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 import pytest
 
 from bailiwick.operators.slurm.shared.attribution import (
-    FIELDS,
     Attribution,
     JobAttributed,
     JobUnattributed,
     UnattributedReason,
-    attribute,
-    parse_row,
 )
+from bailiwick.operators.slurm.shared.findings import ENDED
 from bailiwick.operators.slurm.shared.plans import plan_detach, plan_end_of_grant
 from bailiwick.operators.slurm.shared.submit_policy import GRANTS
 from bailiwick.wire.shared import SubmitRight
@@ -30,6 +28,7 @@ from tests.support.slurm_shared import (
     KILL_WAIT_S,
     TERMS,
     SharedSlurm,
+    attributions_in,
     shared_slurm,
 )
 from tests.support.waiting import until
@@ -70,9 +69,7 @@ def guest_right(until_ms: int) -> SubmitRight:
 
 
 def attributions(slurm: SharedSlurm) -> dict[str, Attribution]:
-    text = slurm.run("sacct", "-aXnP", "-D", "-S", "now-1day", "-o", ",".join(FIELDS))
-    rows = [parse_row(line) for line in text.splitlines()]
-    return {row.job_id: attribute(row) for row in rows}
+    return attributions_in(slurm.run(*ENDED, "-S", "now-1day"))
 
 
 def test_what_is_as_it_shall_be_takes_no_change(slurm: SharedSlurm) -> None:

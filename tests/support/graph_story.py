@@ -82,7 +82,8 @@ def _progress(caller: HttpCaller, graph_id: int, done: int, /) -> int | None:
     (found,) = [
         each for each in caller.ask("GET", "/v1/graphs")["items"] if each["graph_id"] == graph_id
     ]
-    assert found["phase"] in ("running", "succeeded"), found
+    if found["phase"] not in ("running", "succeeded"):
+        raise AssertionError(caller.ask("GET", f"/v1/graphs/{graph_id}"))
     now = int(found["counts"].get("succeeded", 0))
     return now if now > done else None
 

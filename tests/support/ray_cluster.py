@@ -14,12 +14,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bailiwick.executors.ray.jobs_api import RayCluster
+from bailiwick.operators.ray.member.rendering import AGENTS_AT, agent_note
 from setup.test_tools import RAY
 from tests.support.ports import free_ports
 from tests.support.tools import need
@@ -31,6 +33,7 @@ GPUS = 4
 _MARK = "TEST_RAY_CLUSTER"
 _STORE_BYTES = 80 * 10**6
 _TRIES = 3
+_AGENTS = ("dashboard-agent-listen", "dashboard-agent-grpc", "runtime-env-agent", "metrics-export")
 
 
 @dataclass
@@ -54,9 +57,10 @@ class TestCluster:
 
     def start_node(self, name: str) -> None:
         """A node of this name with GPUs of one generation: the head, or one that joins it."""
-        gcs, dashboard, client, *agents = self.ports
+        gcs, dashboard, client, *rest = self.ports
         is_head = name == HEAD
-        agent = agents[NODES.index(name)]
+        first = NODES.index(name) * len(_AGENTS)
+        agents = rest[first : first + len(_AGENTS)]
         words = ["--head", f"--port={gcs}", f"--dashboard-port={dashboard}"]
         words += [f"--ray-client-server-port={client}", f"--temp-dir={self.folder}"]
         if not is_head:
@@ -66,7 +70,7 @@ class TestCluster:
             *("--node-ip-address=127.0.0.1", "--num-cpus=16", f"--num-gpus={GPUS}"),
             f"--resources={json.dumps({'GEN_hopper': GPUS})}",
             f"--labels=bailiwick-node={name},site={name}",
-            f"--dashboard-agent-listen-port={agent}",
+            *(f"--{each}-port={port}" for each, port in zip(_AGENTS, agents, strict=True)),
             f"--object-store-memory={_STORE_BYTES}",
             "--include-log-monitor=false",
             "--no-monitor",
@@ -74,23 +78,39 @@ class TestCluster:
         ]
         # Ray gives a node 30 s to be known, whatever else the machine has to do.
         for _ in range(1 if is_head else _TRIES):
-            done = self._run(command)
-            if done.returncode == 0:
+            said = self._run(command, name, agent_port=agents[0])
+            if said is None:
                 return
             for pid in self._raylets(name):
                 os.kill(pid, signal.SIGKILL)
-        raise AssertionError(done.stdout + done.stderr)
+        raise AssertionError(said)
 
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            env=self._environment(),
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def _run(self, command: list[str], name: str, *, agent_port: int) -> str | None:
+        """Start a node; what it said if that failed.
+
+        A node waits 15 s for its agent to say where it listens, and then ends, though it was there
+        for everybody before. On a busy machine that is too short; what will be said is known.
+        """
+        with tempfile.TemporaryFile("w+") as output:
+            started = subprocess.Popen(
+                command,
+                env=self._environment(),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            while started.poll() is None:
+                for pid in self._raylets(name):
+                    words = [word.decode() for word in _read(pid, "cmdline").split(b"\0")]
+                    note = agent_note(words, port=agent_port - AGENTS_AT)
+                    if note is not None and not Path(note[0]).exists():
+                        whole = Path(f"{note[0]}.whole")
+                        whole.write_text(note[1])
+                        whole.rename(note[0])
+                time.sleep(0.1)
+            output.seek(0)
+            return output.read() if started.returncode else None
 
     def kill_raylet(self, name: str) -> None:
         """Kill the one process that is a node to the cluster, and only that, as the kernel does."""
@@ -148,7 +168,7 @@ def ray_cluster(*more: str) -> Iterator[TestCluster]:
     need("ray")
     # Sockets are below it: their paths must be short.
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
-    cluster = TestCluster(folder, secrets.token_hex(8), free_ports(3 + len(NODES)))
+    cluster = TestCluster(folder, secrets.token_hex(8), free_ports(3 + len(NODES) * len(_AGENTS)))
     try:
         for name in (HEAD, *more):
             cluster.start_node(name)

@@ -75,11 +75,16 @@ def attach(ask: Ask, opened: Exec, *, has_input: bool, is_terminal: bool) -> int
             return INTERRUPTED
         finally:
             over.set()
-    if outcome.end in _WHY:
-        note = f": {outcome.note}" if outcome.note else ""
-        typer.echo(f"bailiwick: {_WHY[outcome.end]}{note}", err=True)
-        return int(ExitCode.FAULT)
-    return outcome.exit_status
+    return int(ExitCode.FAULT) if tell_why(outcome) else outcome.exit_status
+
+
+def tell_why(outcome: ExecOutcome) -> bool:
+    """Say on stderr why it is over, unless its program ended by itself; whether that was said."""
+    if outcome.end not in _WHY:
+        return False
+    note = f": {outcome.note}" if outcome.note else ""
+    typer.echo(f"bailiwick: {_WHY[outcome.end]}{note}", err=True)
+    return True
 
 
 def _copy(ask: Ask, opened: Exec) -> ExecOutcome:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.jobs.attached import end_exec, read_exec, sender_of
+from bailiwick.cli.jobs.attached import end_exec, read_exec, sender_of, tell_why
 from bailiwick.executors.local import copying
-from bailiwick.vocab.execs import ExecStream
+from bailiwick.vocab.execs import ExecOutcome, ExecStream
 
 if TYPE_CHECKING:
     from bailiwick.cli.shared.ask import Ask
@@ -70,17 +70,18 @@ def copy_here(ask: Ask, opened: Exec, *, local: str) -> int:
             while data:  # a pipe takes some at a time
                 data = data[os.write(sink, data) :]
 
-    status = int(ExitCode.FAULT)
+    outcome = None
     try:
         with suppress(BrokenPipeError):  # it was refused here: that is told below
-            status = read_exec(ask, opened, keep=keep).exit_status
+            outcome = read_exec(ask, opened, keep=keep)
     finally:
         os.close(sink)
         side.join()
         end_exec(ask, opened)
-    if status and not taken:  # the job's side has said why it sends nothing
+    if outcome is not None and outcome.exit_status and not taken:  # the job's side has said why
+        tell_why(outcome)
         return int(ExitCode.FAULT)
-    return _told(local, side, status)
+    return _told(local, side, outcome)
 
 
 def copy_there(ask: Ask, opened: Exec, *, local: str) -> int:
@@ -103,12 +104,17 @@ def copy_there(ask: Ask, opened: Exec, *, local: str) -> int:
         for piece in found.pieces:
             sys.stderr.buffer.write(base64.b64decode(piece.data))
 
-    return _told(local, side, read_exec(ask, opened, keep=keep).exit_status)
+    return _told(local, side, read_exec(ask, opened, keep=keep))
 
 
-def _told(local: str, side: _Side, status: int) -> int:
+def _told(local: str, side: _Side, outcome: ExecOutcome | None) -> int:
+    """Say what went wrong, if anything did; the exit code."""
     if side.failure is not None:
         why = getattr(side.failure, "strerror", None) or str(side.failure)
         typer.echo(f"bailiwick: {local}: {why}", err=True)
         return int(ExitCode.FAULT)
-    return int(ExitCode.FAULT) if status else 0
+    if outcome is None:
+        typer.echo(f"bailiwick: {local}: it was not taken to its end", err=True)
+        return int(ExitCode.FAULT)
+    tell_why(outcome)
+    return int(ExitCode.FAULT) if outcome.exit_status else 0

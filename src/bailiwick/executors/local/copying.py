@@ -19,6 +19,7 @@ from typing import Any
 
 BYTES_MAX = 8 * 2**30
 """Of the files of one copy, in all."""
+RECORD_BYTES = 10_240
 
 
 class CopyRefused(Exception):
@@ -75,6 +76,11 @@ def copy_in(path: str, source: int, *, most: int = BYTES_MAX) -> None:
             if name is not None:
                 _rename(member, name)
             stream.extract(member, target, filter="data")
+        # Whoever sends fills up his last record, and must not find that nobody reads it any more.
+        while more := file.read(RECORD_BYTES):
+            most -= len(more)
+            if most < 0:
+                raise CopyRefused("more bytes than are permitted")
 
 
 def check_member(member: tarfile.TarInfo, most: int) -> int:
