@@ -224,7 +224,7 @@ def a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app: SharedApp
     app.people["alice"].ask("POST", app.part("vision", "workers"), body, key="back")
     until(lambda: lease not in app.leases(), "the lease is back")
     until(lambda: "vision-a" not in app.members(), "and nobody is in its place")
-    assert "NODE_FAIL" not in app.state(job), "it was sent away before"
+    assert "NODE_FAIL" not in app.states(job), "it was sent away before"
     until(lambda: app.runs(1), "the rest goes on")
     app.slurm("scancel", job)
     assert app.sbatch("alice").is_done

@@ -288,8 +288,12 @@ class SharedApp:
 
     def state(self, job: str) -> str:
         """A job's state, by the accounting: of all that ever had its number, the newest."""
+        return (self.states(job) or [""])[-1]
+
+    def states(self, job: str) -> list[str]:
+        """The states of all that ever had a number, oldest first: a requeued job has several."""
         rows = self.slurm("sacct", "-aXnP", "-D", "-j", job, "-o", "submit,state").splitlines()
-        return max(rows, default="|").partition("|")[2]
+        return [row.partition("|")[2] for row in sorted(rows)]
 
     def jobs(self) -> list[str]:
         """All that are not gone, but for probes."""
