@@ -95,6 +95,7 @@ def test_the_operator_sees_who_asks_what_and_the_asker_gets_the_answer(house: Ht
         "argv": ["run", "--now"],
         "stdin": SECRET,
         "expires_ms": call["expires_ms"],
+        "part": None,
     }
     assert ask(house, key="k1").json()["call"]["phase"] == "taken"
     assert answer(house, call["call_id"], exit_code=3).status_code == 200

@@ -226,6 +226,17 @@ def shared_models() -> list[dict[str, Any]]:
             "purpose": "render",
             "by": "runtime:1",
         },
+        {
+            "command": "call_instance",
+            **own,
+            "instance_id": 1,
+            "verb": "submit",
+            "digest": "ab" * 32,
+            "within_ms": 5,
+            "by": "ann",
+            "owner": "other",
+            "queue": "day",
+        },
         {"command": "delete_shared_runtime", **runtime},
     ]
 

@@ -1,15 +1,17 @@
 """One Slurm for a whole tenant, from the plan to the deletion: a real server, agents, operator.
 
 People come in by Slurm's own programs, as their Unix users: nothing of our door is in between. What
-our door says is asked beside it, and has to be the same.
+our door says is asked beside it, and has to be the same. Then they come by our door.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -19,7 +21,7 @@ from bailiwick.operators.slurm.shared.people import unix_of
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from tests.processes.caller import CallFailed
 from tests.support.slurm_shared import attributions_in
-from tests.support.slurm_shared_app import ONE, OWNER, TENANT, SharedApp, shared_app
+from tests.support.slurm_shared_app import ONE, OWNER, PEOPLE, TENANT, SharedApp, shared_app
 from tests.support.waiting import until
 
 
@@ -61,6 +63,7 @@ def test_two_projects_share_a_slurm_and_each_has_its_own_of_it() -> None:
         until(lambda: app.runs(2), "jobs came back from the reserved worker and from vision's")
         who_pays_is_whose_lease_it_is(app)
         everybody_lands_on_his_own_account_and_on_no_other(app)
+        people_come_by_our_door_too(app)
         nobody_but_the_operator_is_let_into_a_member(app)
         a_policy_opens_just_that(app)
         a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app)
@@ -94,6 +97,63 @@ def everybody_lands_on_his_own_account_and_on_no_other(app: SharedApp) -> None:
     until(lambda: not app.jobs(), "all have ended")
 
 
+def by_door(app: SharedApp, who: str, *argv: str, verb: str = "submit", **more: Any) -> Any:
+    """What a program says to somebody who asks the platform for it, for his own project."""
+    path = app.part(PEOPLE[who], f"calls/{verb}")
+    body = {"argv": list(argv), "within_s": 120, "wait_s": 20} | more
+    key, found = uuid4().hex, {}
+
+    def is_answered() -> bool:
+        found.update(app.people[who].ask("POST", path, body, key=key)["call"])
+        return found["reply"] is not None
+
+    until(is_answered, f"{argv[0]} is answered")
+    return found["reply"]
+
+
+def batch(app: SharedApp, who: str, **more: Any) -> Any:
+    words = ("sbatch", "--parsable", "-o", "/dev/null", "-c1", "--mem=1", "-J", f"of-{who}")
+    return by_door(app, who, *words, "--wrap", "sleep 600", **more)
+
+
+def shown(app: SharedApp, who: str, *program: str, job: str) -> list[str]:
+    """The jobs that a program shows somebody, once this one is among them."""
+    seen = str(by_door(app, who, *program, verb="read")["stdout"]).split()
+    return seen if job in seen else []
+
+
+def people_come_by_our_door_too(app: SharedApp) -> None:
+    """As members of their projects, with no account on any machine."""
+    jobs = {}
+    for who in ("carl", "bob"):
+        said = batch(app, who)
+        assert said["exit_code"] == 0, said
+        jobs[who] = said["stdout"].strip()
+    for program in (("squeue", "-h", "-o", "%i"), ("sacct", "-XnP", "-o", "jobid")):
+        # The accounting is told a little later.
+        look = partial(shown, app, "carl", *program, job=jobs["carl"])
+        seen = until(look, "he sees his own")
+        assert jobs["bob"] not in seen, "what is another project's is not seen"
+    nodes = by_door(app, "bob", "sinfo", "-h", "-o", "%P", verb="read")
+    assert nodes["stdout"].split() == ["audio"], nodes
+    by_door(app, "carl", "scancel", jobs["bob"], verb="cancel")
+    by_door(app, "bob", "scancel", "--name=of-carl", verb="cancel")
+    own = {jobs["carl"]: ["vision", "vision"], jobs["bob"]: ["audio", "audio"]}
+    assert places(app) == own, "each is on his account and in his queue, and nobody else cancels it"
+    for who, job in jobs.items():
+        assert by_door(app, who, "scancel", job, verb="cancel")["exit_code"] == 0
+    wish = {"owner": "vision", "queue": "main"}
+    with pytest.raises(CallFailed, match="no_policy"):
+        batch(app, "bob", **wish)
+    for words in (("--partition=vision",), ("--account=vision",)):
+        said = by_door(app, "bob", "sbatch", *words, "--wrap=true")
+        assert (said["exit_code"], said["stdout"]) == (64, ""), "neither is his to say"
+    until(lambda: not app.jobs(), "all have ended")
+    until(lambda: {*jobs.values()} <= {*attributions(app)}, "the accounting has them")
+    for who, job in jobs.items():
+        assert attributions(app)[job] == JobAttributed(job, who, PEOPLE[who], None)
+
+
 def nobody_but_the_operator_is_let_into_a_member(app: SharedApp) -> None:
     """Whoever is in a worker has the key of the cluster, though the lease be his project's."""
     job = app.members()["vision-a"]["job_id"]
@@ -120,6 +180,11 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     app.people["alice"].ask("PUT", app.part("vision", "policies/guests"), body, key="open")
     job = until(lambda: taken(app, "bob", "-p", "vision", "-w", "worker-63"), "bob is let in")
     assert may(app, "bob", project="audio", owner="vision")["policy"] == "guests"
+    until(lambda: not app.jobs(), "the one job of the policy has ended")
+    door = batch(app, "bob", owner="vision", queue="main")
+    assert door["exit_code"] == 0, door
+    assert places(app) == {door["stdout"].strip(): ["audio", "vision"]}
+    by_door(app, "bob", "scancel", door["stdout"].strip(), verb="cancel")
     assert not may(app, "alice", project="vision", owner="audio")["is_allowed"]
     refused(app, "bob", "-A", "vision", "-p", "vision")
     refused(app, "alice", "-p", "audio")
@@ -130,7 +195,14 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     app.slurm("sacctmgr", "-i", "modify", "job", *words)
     app.people["alice"].ask("DELETE", app.part("vision", "policies/guests"), key="close")
     until(lambda: f"job {job} is nobody's (mark_not_understood)" in app.reason, "it is found")
+    with pytest.raises(CallFailed, match="no_policy"):
+        batch(app, "bob", owner="vision", queue="main")
     until(lambda: not app.sbatch("bob", "-p", "vision").is_done, "bob is let in no more")
+
+
+def places(app: SharedApp) -> dict[str, list[str]]:
+    """The account and the queue of each job."""
+    return {row.split()[0]: row.split()[2:] for row in app.jobs()}
 
 
 def taken(app: SharedApp, who: str, *words: str) -> str:

@@ -6,6 +6,7 @@ Rules:
   understand them: what they mean, and whether a verb allows them, is for the app's operator to say.
 - All is text without NUL, of bounded size. An operator cuts what is longer, and says so.
 - A question has one spelling, and is known by the digest of it.
+- A shared runtime is asked for a project: for which, and which queue is meant, is of the question.
 
 >>> CallQuestion(("queue", "--mine")).digest[:8]
 '3c169938'
@@ -14,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Final, Self
 
@@ -30,11 +31,23 @@ OUTPUT_BYTES_MAX: Final = 131_072
 
 
 @dataclass(frozen=True, slots=True)
+class AskedPart:
+    """For which project a shared runtime is asked, and whose queue is meant."""
+
+    project: str
+    owner: str
+    queue: str | None = None
+    """None: the first of the owner's."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallQuestion:
     """What is asked."""
 
     argv: tuple[str, ...]
     stdin: str = ""
+    part: AskedPart | None = None
+    """None: an instance of the project itself is asked."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.argv) <= WORDS_MAX:
@@ -48,7 +61,9 @@ class CallQuestion:
     @property
     def canonical(self) -> str:
         """Its one spelling."""
-        told = {"argv": list(self.argv), "stdin": self.stdin}
+        told: dict[str, object] = {"argv": list(self.argv), "stdin": self.stdin}
+        if self.part is not None:
+            told["part"] = asdict(self.part)
         return json.dumps(told, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
     @property
@@ -60,7 +75,8 @@ class CallQuestion:
     def read(cls, text: str) -> Self:
         """The question that was spelled so."""
         told = json.loads(text)
-        return cls(tuple(told["argv"]), told["stdin"])
+        part = AskedPart(**told["part"]) if "part" in told else None
+        return cls(tuple(told["argv"]), told["stdin"], part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ REFUSALS: Final = (
     "needs_service_account",
     "foreign_runtime",
     "needs_own_role",
+    "needs_runtime_operator",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

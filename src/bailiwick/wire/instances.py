@@ -313,6 +313,15 @@ class CallWait(Model):
     wait_s: Annotated[int, Within(0, 20)] = 0
 
 
+class CallPart(Model):
+    """For which project a shared runtime is asked, and whose queue is meant."""
+
+    project: str
+    owner: str
+    queue: str | None
+    """None: the first of the owner's."""
+
+
 class TakenCall(Model):
     """A question, for the operator that is to answer it: from whom, and what."""
 
@@ -326,6 +335,8 @@ class TakenCall(Model):
     argv: list[str]
     stdin: str
     expires_ms: int
+    part: CallPart | None = None
+    """Of a shared runtime; an instance of a project is asked without."""
 
 
 class CallTaken(Model):

@@ -17,6 +17,7 @@ from bailiwick.vocab.words import DomainKind
 from bailiwick.wire.answers import Done
 from bailiwick.wire.apps import AppName, Version, Word
 from bailiwick.wire.base import Amount, Model, Name, Number, PrincipalName, Within
+from bailiwick.wire.instances import NewCall
 
 WITHDRAW_MS_MAX = 86_400_000
 TTL_S_MAX = 12 * 3600
@@ -224,6 +225,15 @@ class SubmitVerdict(Model):
     policy: str | None
     limits: dict[str, int]
     seq: int | None
+
+
+class NewSharedSubmit(NewCall):
+    """What a shared runtime is asked to take, and into whose queue."""
+
+    owner: Name | None = None
+    """Whose queue: another project's takes a policy of that one. Else the caller's project's."""
+    queue: Name | None = None
+    """Which; else the first. One of another project is named."""
 
 
 class CredentialUse(Model):

@@ -144,6 +144,16 @@ _add = st.fixed_dictionaries({"action": st.just(MemberAction.ADD), "role": WORDS
 _rest = st.sampled_from([each for each in MemberAction if each is not MemberAction.ADD])
 _actions = _add | st.fixed_dictionaries({"action": _rest})
 
+_through = st.fixed_dictionaries({"runtime": names, "by": names}) | st.fixed_dictionaries(
+    {
+        "verb": st.just(CallVerb.SUBMIT),
+        "owner": names,
+        "queue": names,
+        "runtime": names,
+        "by": names,
+    }
+)
+"""How an instance is asked through a shared runtime."""
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.RequestInstance: st.builds(
         cmd.RequestInstance,
@@ -186,7 +196,8 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         sequence=numbers,
     ),
     CallInstance: st.builds(
-        CallInstance,
+        lambda through, **rest: CallInstance(**(rest | through)),
+        st.just({}) | _through,
         **_home,
         verb=_any(CallVerb),
         digest=digests,

@@ -1,4 +1,4 @@
-"""``bailiwick app call``: a running instance is asked something, and its operator answers.
+"""``bailiwick app call``, ``bailiwick shared call``: something is asked, and an operator answers.
 
 Rules:
 
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar
 from uuid import uuid4
 
 import typer
 
 from bailiwick.cli.apps.arguments import InstanceName, find, place_of
 from bailiwick.cli.offline.policy_files import read_bytes
-from bailiwick.cli.shared.ask import Ask, verb
+from bailiwick.cli.shared.ask import Ask, path_word, verb
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.errors import InvalidValue
 
@@ -40,6 +40,12 @@ InputOption = Annotated[
 WithinOption = Annotated[
     int, typer.Option("--within", metavar="SECONDS", min=1, max=300, help="Wait no longer.")
 ]
+QueueOption = Annotated[
+    str | None,
+    typer.Option("--queue", metavar="[PROJECT/]QUEUE", help="Else the first of your project."),
+]
+Runtime = Annotated[str, typer.Argument(metavar="RUNTIME", help="What the runtime is called.")]
+Question = TypeVar("Question", bound="NewCall")
 
 
 def add_call_verb(app: typer.Typer) -> None:
@@ -51,6 +57,17 @@ def add_call_verb(app: typer.Typer) -> None:
         scope="project",
         context_settings={"allow_interspersed_args": False},
     )(call_instance)
+
+
+def add_runtime_call_verb(app: typer.Typer) -> None:
+    """What ``bailiwick shared`` says about asking a runtime."""
+    verb(
+        app,
+        "call",
+        changes=True,
+        scope="project",
+        context_settings={"allow_interspersed_args": False},
+    )(call_runtime)
 
 
 def call_instance(
@@ -72,9 +89,54 @@ def call_instance(
 
     Example: bailiwick app call demo read -- list --long
     """
-    from bailiwick.apps.calls import STDIN_BYTES_MAX
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.instances import NewCall
+
+    body = make_body(NewCall, **_question(words, given, within_s=within))
+    path = {**place_of(ask), "instance_id": find(ask, name).instance_id}
+    _call(ask, _action(how), path=path, body=body)
+
+
+def call_runtime(
+    ask: Ask,
+    name: Runtime,
+    *,
+    how: VerbWord,
+    words: Words = None,
+    given: InputOption = None,
+    queue: QueueOption = None,
+) -> None:
+    """Ask a shared runtime something for your project: put work in, look at it, take it out.
+
+    Options stand before the runtime. Each verb needs its own permission, by a role at --project
+    itself: scheduler.queue.submit, read or cancel. The project has to be attached. A queue of
+    another project is named with that project, and a policy of it has to let you submit there. It
+    is sealed in the journal that you asked, and never what.
+
+    Example: bailiwick shared call --project vision --input job.sh main submit -- enqueue --nodes=2
+
+    Example: bailiwick shared call --project audio --queue vision/day main submit -- enqueue
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions import shared as actions
+    from bailiwick.wire.instances import NewCall
+    from bailiwick.wire.shared import NewSharedSubmit
+
+    asked = _question(words, given, within_s=WITHIN_S)
+    path = {**place_of(ask), "runtime": path_word("RUNTIME", name)}
+    if how is CallVerb.SUBMIT:
+        whose, _, which = (queue or "").rpartition("/")
+        wish = make_body(NewSharedSubmit, **asked, owner=whose or None, queue=which or None)
+        _call(ask, actions.SHARED_QUEUE_SUBMIT, path=path, body=wish)
+    if queue is not None:
+        raise InvalidValue("--queue", queue, "none but to submit")
+    is_read = how is CallVerb.READ
+    action = actions.SHARED_QUEUE_READ if is_read else actions.SHARED_QUEUE_CANCEL
+    _call(ask, action, path=path, body=make_body(NewCall, **asked))
+
+
+def _question(words: list[str] | None, given: Path | None, *, within_s: int) -> dict[str, Any]:
+    from bailiwick.apps.calls import STDIN_BYTES_MAX
 
     words = words[1:] if words and words[0] == "--" else words
     if not words:
@@ -84,12 +146,15 @@ def call_instance(
         text = data.decode()
     except UnicodeDecodeError:
         raise InvalidValue("--input", str(given), "text") from None
-    body = make_body(NewCall, argv=words, stdin=text, within_s=within)
-    path = {**place_of(ask), "instance_id": find(ask, name).instance_id}
-    action = _action(how)
+    return {"argv": words, "stdin": text, "within_s": within_s}
+
+
+def _call(
+    ask: Ask, action: Action[Question, CallDone], *, path: dict[str, str | int], body: Question
+) -> NoReturn:
     if ask.dry_run:
-        ask.change(action, path=path, body=body, told=f"{name} would be asked")
-        return
+        ask.change(action, path=path, body=body, told="it would be asked")
+        raise typer.Exit
     found = _answered(ask, action, path=path, body=body)
     raise typer.Exit(_show(ask, found))
 
@@ -109,7 +174,7 @@ def _action(how: CallVerb) -> Action[NewCall, CallDone]:
 
 
 def _answered(
-    ask: Ask, action: Action[NewCall, CallDone], *, path: dict[str, str | int], body: NewCall
+    ask: Ask, action: Action[Question, CallDone], *, path: dict[str, str | int], body: Question
 ) -> InstanceCall:
     """The call once it is answered; the server says when its time is over."""
     from bailiwick.vocab.errors import CallUnanswered

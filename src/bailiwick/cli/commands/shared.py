@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.apps.arguments import place_of
+from bailiwick.cli.apps.calling import add_runtime_call_verb
 from bailiwick.cli.apps.sharing import (
     SharedCreateOptions,
     SharedPlanOptions,
@@ -274,6 +275,9 @@ def set_policy(options: SharedPolicyOptions) -> None:
     who = options.for_project or options.for_person
     told = f"{who} may use {options.queue} until {options.until}"
     ask.change(SUBMIT_POLICY_SET, path=path, body=body, told=told)
+
+
+add_runtime_call_verb(app)
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
     if isinstance(command, ReportAppUsage):
         return unit_rules.decide(state, command, now_ms=now_ms)
     if isinstance(command, CallInstance):
-        return call_rules.decide(state, command)
+        return call_rules.decide(state, command, now_ms=now_ms)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 

@@ -41,6 +41,7 @@ from bailiwick.operators.slurm.queue.marks import CallersJob, NobodysJob, ProbeJ
 from bailiwick.operators.slurm.queue.telling import UseTeller, read_marked
 from bailiwick.operators.slurm.queue.use import SETTLE_S, TellingPlan
 from bailiwick.operators.slurm.reconciling import SlurmOperator
+from bailiwick.operators.slurm.shared.answering import SharedQueueAnswers
 from bailiwick.operators.slurm.shared.operating import SharedSlurmOperator
 from bailiwick.operators.slurm.wanted import CONTROLLER
 
@@ -122,7 +123,8 @@ def main(words: list[str] | None = None) -> None:
     keys, every_s = ClusterKeys(told.keys), told.tell_every
     plan = TellingPlan(every_s, settle_s=min(every_s, SETTLE_S))
     if settings.runtime is not None:
-        run_operator(SharedSlurmOperator(keys, programs), settings)
+        operator = SharedSlurmOperator(keys, programs)
+        run_operator(operator, settings, on_call=SharedQueueAnswers())
         return
     looks_after = SlurmOperator(keys, programs, teller=UseTeller(keys, plan))
     run_operator(looks_after, settings, on_call=QueueAnswers(keys))

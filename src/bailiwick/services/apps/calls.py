@@ -8,7 +8,10 @@ Rules:
 - A question is asked once. Under the same idempotency key one goes on waiting for the answer; what
   is not there any more is not asked again.
 - Only an operator of the instance takes questions and answers them: a service account of its own
-  project, or the operator of the shared runtime that it is behind. It answers what it took, once.
+  project. That behind a shared runtime has that runtime's own operator, and no project's account.
+  It answers what it took, once.
+- The instance behind a shared runtime is asked for a project that has a part in it, by
+  :mod:`bailiwick.services.apps.shared.calls`, and not as the owner record's own.
 - An answer is told to who asked, and to who may read the project's queue. Nobody is told a question
   but the operator.
 """
@@ -24,12 +27,20 @@ from typing import Final, TypeVar
 
 from bailiwick.apps.calls import CallAnswer, CallQuestion
 from bailiwick.iam import PrincipalKind
+from bailiwick.kernel import Command
 from bailiwick.kernel.apps.calls.commands import CallInstance
 from bailiwick.services.apps.instances import InstancePlace, require_instance
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.store.calls.rows import CallBook, CallPlace, CallRow
 from bailiwick.vocab.apps import CallPhase, CallVerb
-from bailiwick.vocab.errors import CallUnanswered, Conflict, InvariantBroken, NotFound
+from bailiwick.vocab.errors import (
+    CallUnanswered,
+    Conflict,
+    InvariantBroken,
+    NotFound,
+    SharedRuntimeRefused,
+)
+from bailiwick.vocab.shared import SharedRefusal
 
 LOOK_S: Final = 0.5
 """How often the rows are looked at for who waits, if nothing wakes him."""
@@ -111,6 +122,10 @@ async def ask(
 ) -> CallRow | None:
     """Ask an instance, and wait for the answer as long as wished; in a dry run ask nothing."""
     await require_instance(caller, place, changes=True)
+    behind = await caller.lookup(lambda view: view.state.apps.shared.behind(place.instance_id))
+    if behind is not None:
+        await caller.lookup(place.find)  # of another project's instance the answer is the same
+        raise SharedRuntimeRefused(SharedRefusal.BACKS_A_RUNTIME, behind.runtime.name)
     wanted = wish()
     command = CallInstance(
         tenant=place.tenant,
@@ -120,6 +135,13 @@ async def ask(
         digest=wanted.question.digest,
         within_ms=wanted.within_ms,
     )
+    return await put_question(caller, desk, place=place, command=command, wanted=wanted)
+
+
+async def put_question(
+    caller: Caller, desk: CallDesk, *, place: InstancePlace, command: Command, wanted: CallWish
+) -> CallRow | None:
+    """Have a call sealed and its question kept, and wait for the answer."""
     where, now_ms = CallPlace(*place), caller.clock.now_ms()
     is_new = await caller.lookup(caller.first_answer) is None
     if is_new and not caller.dry_run:
@@ -168,6 +190,9 @@ async def _answer_to(caller: Caller, desk: CallDesk, call: CallRow, *, wait_s: f
 async def read(caller: Caller, desk: CallDesk, *, place: InstancePlace, call_id: int) -> CallRow:
     """One call, for who may read the project's queue."""
     await require_instance(caller, place, changes=False)
+    if await caller.lookup(place.is_shared):  # what is asked there is other projects' own
+        await caller.lookup(place.find)
+        raise _no_call(call_id)
     return await _find(caller, desk, place=place, call_id=call_id)
 
 
@@ -220,6 +245,10 @@ async def _require_operator(caller: Caller, place: InstancePlace) -> None:
         message = "questions are taken and answered by a service account of the instance's project"
         raise caller.refuse(message, reason="needs_service_account")
     await caller.lookup(place.find)
+    is_runtimes = caller.principal.kind is PrincipalKind.RUNTIME_OPERATOR
+    if await caller.lookup(place.is_shared) and not is_runtimes:
+        message = "what a shared runtime is asked is for its own operator, not a project's account"
+        raise caller.refuse(message, reason="needs_runtime_operator")
 
 
 async def _find(caller: Caller, desk: CallDesk, *, place: InstancePlace, call_id: int) -> CallRow:
@@ -227,5 +256,9 @@ async def _find(caller: Caller, desk: CallDesk, *, place: InstancePlace, call_id
     now_ms = caller.clock.now_ms()
     found = await asyncio.to_thread(desk.book.get, CallPlace(*place), call_id, now_ms=now_ms)
     if found is None:
-        raise NotFound("call", call_id, hint="calls are kept for some minutes")
+        raise _no_call(call_id)
     return found
+
+
+def _no_call(call_id: int) -> NotFound:
+    return NotFound("call", call_id, hint="calls are kept for some minutes")

@@ -46,6 +46,10 @@ class InstancePlace(NamedTuple):
         book = view.state.apps.instances
         return book.get(self.tenant, self.project, instance_id=self.instance_id)
 
+    def is_shared(self, view: View) -> bool:
+        """Whether a shared runtime is before it."""
+        return self.instance_id in view.state.apps.shared.by_instance
+
 
 class InstanceFilter(NamedTuple):
     """Which instances are asked for."""

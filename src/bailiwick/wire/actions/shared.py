@@ -6,10 +6,12 @@ from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, TENANT, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.instances import CallDone, NewCall
 from bailiwick.wire.shared import (
     CredentialUse,
     NewOperatorToken,
     NewSharedRuntime,
+    NewSharedSubmit,
     NewSubmitPolicy,
     OperatorToken,
     SharedPlan,
@@ -78,4 +80,13 @@ SUBMIT_POLICY_END = Action(
 SUBMIT_POLICY_ASK = Action(
     "submit_policy.ask", "Ask where one may submit", "POST", _PART + "/may-submit",
     _P.QUEUE_SUBMIT, _W.PROJECT, SubmitQuestion, SubmitVerdict, is_question=True)
+SHARED_QUEUE_SUBMIT = Action(
+    "shared_queue.submit", "Ask a shared runtime to take work", "POST", _PART + "/calls/submit",
+    _P.QUEUE_SUBMIT, _W.PROJECT, NewSharedSubmit, CallDone)
+SHARED_QUEUE_READ = Action(
+    "shared_queue.read", "Ask a shared runtime about a project's work", "POST",
+    _PART + "/calls/read", _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone)
+SHARED_QUEUE_CANCEL = Action(
+    "shared_queue.cancel", "Ask a shared runtime to drop work", "POST", _PART + "/calls/cancel",
+    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone)
 # fmt: on

@@ -76,7 +76,7 @@ TAGS: Final = (
     Tag(
         "shared_runtime",
         "Apps that a tenant shares between projects: attachments, workers, who may submit where.",
-        ("shared_runtime", "shared_attachment", "shared_worker", "submit_policy"),
+        ("shared_runtime", "shared_attachment", "shared_worker", "shared_queue", "submit_policy"),
     ),
     Tag(
         "artifact",

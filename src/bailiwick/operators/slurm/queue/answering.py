@@ -15,13 +15,13 @@ from typing import Any, Final
 from bailiwick.client import ClientError
 from bailiwick.operators.kit import Kit, Outdated, reply
 from bailiwick.operators.slurm.keys import ClusterKeys
-from bailiwick.operators.slurm.questions import ASK
+from bailiwick.operators.slurm.questions import ASK, ASK_SHARED
 from bailiwick.operators.slurm.queue.programs import AWAY, USAGE, CallRefused, argv_of, call_of
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.wire.instances import CallReply, TakenCall
 
-_RUN_S: Final = 30
+RUN_S: Final = 30
 _WAIT_S: Final = 50.0
 
 
@@ -37,24 +37,29 @@ class QueueAnswers:
             argv = argv_of(call)
         except CallRefused as refused:
             return reply(USAGE, stderr=f"{refused}\n")
-        question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": _RUN_S}
+        question = {"do": "slurm", "argv": argv, "stdin": call.stdin, "wait_s": RUN_S}
         if argv[0] == "sbatch":
             told, key = self._keys.marks(call.instance_id).order(call_of(call))
             question |= {"do": "submit", "mark": {"told": told, "key": key.hex()}}
-        said = _run(kit, question)
-        if "error" in said:
-            return reply(AWAY, stderr="the controller does not answer; it may have run\n")
-        code = int(said["code"])
-        code = code if 0 <= code <= 255 else (128 - code) % 256
-        return reply(code, stdout=str(said["out"]), stderr=str(said["err"]))
+        return reply_of(run_once(kit, question))
 
 
-def _run(kit: Kit, question: dict[str, Any]) -> dict[str, Any]:
+def reply_of(said: dict[str, Any]) -> CallReply:
+    """The answer to who asked, by what the controller says."""
+    if "error" in said:
+        return reply(AWAY, stderr="the controller does not answer; it may have run\n")
+    code = int(said["code"])
+    code = code if 0 <= code <= 255 else (128 - code) % 256
+    return reply(code, stdout=str(said["out"]), stderr=str(said["err"]))
+
+
+def run_once(kit: Kit, question: dict[str, Any], *, is_shared: bool = False) -> dict[str, Any]:
     """What the controller says; an ``error`` if nobody knows whether it ran."""
     given = json.dumps(question).encode()
+    # Not as the operator asks: that brings a member its program and asks again.
+    command, given = (ASK_SHARED, b"0\n" + given) if is_shared else (ASK, given)
     try:
-        # Not as the operator asks: that brings a member its program and asks again.
-        ran = kit.run_inside(CONTROLLER, ASK, given=given, within_s=_WAIT_S)
+        ran = kit.run_inside(CONTROLLER, command, given=given, within_s=_WAIT_S)
         told: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}
     except (ClientError, BailiwickError, Outdated, ValueError):
         return {"error": "it cannot be asked"}

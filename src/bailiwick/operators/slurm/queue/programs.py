@@ -9,13 +9,15 @@ Rules:
 - The account is the project's, and who asked stands in the job's comment with the number of the
   record of it. Nobody else gives either. The comment is for people; what proves who it was is the
   mark (:mod:`.marks`) that is written to the job before it begins.
+- Where projects share a cluster the partition is given too, and what would choose or show more
+  than a project's own is not in the table.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bailiwick.operators.slurm.queue.marks import JobCall
@@ -62,7 +64,7 @@ class ProgramRule:
     letters: Mapping[str, str]
     """Short options by the long ones that they are."""
     bound: tuple[str, ...]
-    """Options that hold it to the project; ``{account}`` is its account."""
+    """Options that hold it to the project; ``{account}`` and ``{partition}`` are its own."""
     takes_jobs: bool = False
     """Whether numbers of jobs are its words."""
 
@@ -123,12 +125,48 @@ RULES: Final[Mapping[str, ProgramRule]] = {
 }
 
 
-def argv_of(call: TakenCall) -> list[str]:
-    """The program and its words as they are run; raises ``CallRefused``."""
+def _narrowed(name: str, without: str, *, bound: tuple[str, ...] = ()) -> ProgramRule:
+    rule, gone = RULES[name], frozenset(without.split())
+    return replace(
+        rule,
+        valued=rule.valued - gone,
+        flags=rule.flags - gone,
+        letters={letter: long for letter, long in rule.letters.items() if long not in gone},
+        bound=(*rule.bound, *bound),
+    )
+
+
+_THERE: Final = ("--partition={partition}",)
+SHARED_RULES: Final[Mapping[str, ProgramRule]] = {
+    "sbatch": _narrowed("sbatch", "partition qos", bound=_THERE),
+    "squeue": _narrowed("squeue", "json steps"),
+    "sacct": _narrowed("sacct", "json"),
+    "sinfo": _narrowed("sinfo", "json partition list-reasons", bound=_THERE),
+    "scancel": RULES["scancel"],
+}
+"""Where projects share a cluster: the partition is told, as the account is, and what Slurm does
+not hold to an account (steps, JSON) is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """To what a program is held."""
+
+    account: str
+    partition: str = ""
+    rules: Mapping[str, ProgramRule] = field(default_factory=lambda: RULES)
+
+
+def argv_of(call: TakenCall, place: QueuePlace | None = None) -> list[str]:
+    """The program and its words as they are run; raises ``CallRefused``.
+
+    Without a place it is the call's own project, in a cluster of that project alone.
+    """
+    place = QueuePlace(call.project) if place is None else place
     name, words = call.argv[0], call.argv[1:]
-    rule = RULES.get(name)
+    rule = place.rules.get(name)
     if rule is None:
-        raise CallRefused(f"only these are run: {', '.join(sorted(RULES))}")
+        raise CallRefused(f"only these are run: {', '.join(sorted(place.rules))}")
     if rule.verb is not call.verb:
         raise CallRefused(f"{name} is asked with the verb {rule.verb.value}, not {call.verb.value}")
     options, jobs = _parse(rule, name, words=words)
@@ -142,7 +180,8 @@ def argv_of(call: TakenCall) -> list[str]:
     elif has_script:
         raise CallRefused(f"{name} reads nothing")
     comment = call_of(call).comment
-    bound = [each.format(account=call.project, comment=comment) for each in rule.bound]
+    held = {"account": place.account, "partition": place.partition, "comment": comment}
+    bound = [each.format(**held) for each in rule.bound]
     return [name, *options, *bound, *jobs]
 
 
