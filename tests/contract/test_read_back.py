@@ -36,7 +36,7 @@ ELSEWHERE = frozenset(
         *("lease.explain", "job.list", "job.read", "job.output", "decision.list", "finding.list"),
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
-        *("graph.list", "graph.read", "artifact.pull"),
+        *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
     }
 )
 """Not answered from the state alone: what a process says of itself, and what is in tables."""

@@ -283,6 +283,7 @@ def test_the_operator_alone_is_told_who_may_submit_and_says_what_is_left(
 
 
 MINE = {"shared_runtime.read", "shared_runtime.note_use", "shared_attachment.finish"}
+MINE |= {"shared_use.report"}
 
 
 @pytest.mark.parametrize(

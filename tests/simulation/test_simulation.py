@@ -92,6 +92,7 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     apps |= {"app_instance_called"}
     apps |= {"shared_runtime_created", "shared_runtime_ended", "shared_attachment_changed"}
     apps |= {"shared_contribution_changed", "submit_policy_set", "shared_credential_used"}
+    apps |= {"shared_use_told", "shared_settlement_set"}
     others = {"finding_reported", "clock_repaired"}
     nobody_here = people | homes | money | audited | graphs | apps | others
     assert {kind.value for kind in RecordKind} - nobody_here == set(FOLD)

@@ -73,6 +73,8 @@ _TYPES: Final[Mapping[str, Callable[[Body], str]]] = {
     "shared_contribution_changed": lambda body: f"apps.contribution.{body['phase']}",
     "submit_policy_set": lambda body: f"apps.submit_policy.{body['change']}",
     "shared_credential_used": _plain("apps.shared_runtime.credential_used"),
+    "shared_use_told": _plain("apps.shared_runtime.use_told"),
+    "shared_settlement_set": _plain("apps.shared_runtime.settlement_set"),
 }
 """How the type follows from a record, by the word of its kind."""
 

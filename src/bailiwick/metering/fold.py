@@ -46,6 +46,7 @@ from bailiwick.metering.records import (
     device_generations,
 )
 from bailiwick.metering.share import REFUSED
+from bailiwick.metering.told.between import SharedUseBook
 from bailiwick.metering.told.book import ToldBook
 from bailiwick.metering.values import Share
 from bailiwick.vocab.clock_repair import ClockRepair
@@ -81,6 +82,7 @@ class JournalMeter:
         self.leases: dict[int, Hold] = {}
         self.payers = Payers(self.meter)
         self.told = ToldBook()
+        self.used = SharedUseBook(self.told)
         self._found: list[MeterFinding] = []
 
     def add(self, record: FoldedRecord) -> tuple[MeterFinding, ...]:
@@ -98,8 +100,9 @@ class JournalMeter:
         if meaning is not None:
             self._core.now(at_ms, record.seq)
             meaning(self, record, at_ms)
-        if (told := self.told.see(record, at_ms)) is not None:
-            self._report(told.word, told.subject, wanted=told.wanted, found=told.found)
+        for told in (self.told.see(record, at_ms), *self.used.see(record, at_ms)):
+            if told is not None:
+                self._report(told.word, told.subject, wanted=told.wanted, found=told.found)
         if not self._found:
             return ()
         found, self._found = tuple(self._found), []
@@ -109,17 +112,9 @@ class JournalMeter:
         """Stop if the shares' owners are not their capacity x time."""
         self.meter.check(self.clock_ms)
 
-    def _report(
-        self,
-        word: MeterFindingWord,
-        subject: str,
-        *,
-        late_ms: int = 0,
-        wanted: int = 0,
-        found: int = 0,
-    ) -> None:
+    def _report(self, word: MeterFindingWord, subject: str, **numbers: int) -> None:
         self.counts[word] += 1
-        self._found.append(MeterFinding(word, self.meter.seq, subject, late_ms, wanted, found))
+        self._found.append(MeterFinding(word, self.meter.seq, subject, **numbers))
 
     def _repaired(self, record: FoldedRecord, at_ms: int) -> None:
         repair = ClockRepair(record.body["before_ms"], record.body["after_ms"])

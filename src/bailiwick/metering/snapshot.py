@@ -9,7 +9,7 @@ Rules:
 - What cannot be a meter's is refused, and nothing is half read. A snapshot of an earlier format
   that says no less is read as well: format 2 is of before there were apps, so no lease in it is a
   member's and no app has told anything. Format 3 has members, and not what they held when an app
-  told of its use: it says less, so the journal is folded again.
+  told of its use; format 4 has not whose they are. Both say less, so the journal is folded again.
 
 >>> from bailiwick.metering.fold import JournalMeter
 >>> read_meter(write_meter(JournalMeter())).size
@@ -37,6 +37,7 @@ from bailiwick.metering.owners import (
     free_owner,
 )
 from bailiwick.metering.records import MeterFindingWord
+from bailiwick.metering.told.between import read_used, write_used
 from bailiwick.metering.told.book import read_told, write_told
 from bailiwick.metering.values import Line, Share
 from bailiwick.vocab.app_uses import MemberUse
@@ -44,7 +45,7 @@ from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 _READ: Final = (2, FORMAT)
 _ACCOUNT_WORDS: Final = 8
 _IDLE, _RELEASED = "idle", "released"
@@ -121,6 +122,7 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
         "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
         "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
         "told": write_told(whole.told),
+        "used": write_used(whole.used),
     }
 
 
@@ -202,6 +204,7 @@ def _read_fold(
     whole.size, whole.clock_ms = body["size"], body["clock_ms"]
     if body["format"] == FORMAT:
         whole.told = read_told(body["told"])
+        whole.used = read_used(body["used"], whole.told)
     whole.counts.update({MeterFindingWord(word): n for word, n in body["counts"].items()})
     for name, mode, is_quarantined, plain, gpus, lost in body["nodes"]:
         node = whole.nodes[name] = MeteredNode(

@@ -34,6 +34,7 @@ from bailiwick.metering import Account, JournalMeter, Meter, MeterFinding, Segme
 from bailiwick.metering.core import LogRow, UsedRow
 from bailiwick.metering.meter import FIRST_LEASE
 from bailiwick.metering.snapshot import read_meter, write_meter
+from bailiwick.metering.told.between import SharedUseKey, SharedUseReport
 from bailiwick.metering.told.book import ToldReport, ToldSeries
 from bailiwick.metering.windows import Window, cut_windows
 from bailiwick.runtime.feed import StoredLines
@@ -65,6 +66,8 @@ class MeteredUsage:
     """Every lease that holds something now, whoever's it is."""
     told: list[tuple[ToldSeries, ToldReport]] = field(default_factory=list)
     """What apps told of their use that counts then, whoever's it is."""
+    used: list[tuple[SharedUseKey, SharedUseReport]] = field(default_factory=list)
+    """What projects used on whose workers that counts then, whoever's it is."""
 
 
 class MeterBook:
@@ -135,6 +138,7 @@ class MeterBook:
                     found.leases.setdefault(numbers[row[2]], set()).add(row[3] - FIRST_LEASE)
             found.running.update(meter.leases)
             found.told.extend(meter.told.counted_in(windows[0][0], until_ms))
+            found.used.extend(meter.used.counted_in(windows[0][0], until_ms))
             found.uses.extend(
                 Use(numbers[account], meter.meter.lines[account].kind, *windows[window], *row)
                 for (account, window), row in sorted(sums.items())

@@ -76,3 +76,17 @@ class SharedRefusal(StrEnum):
     ROLE_NOT_CONTRIBUTED = "role_not_contributed"
     RUNTIME_LEAVING = "runtime_leaving"
     BACKS_A_RUNTIME = "backs_a_runtime"
+
+
+class SharedUseRefusal(StrEnum):
+    """Why what was used on whose workers is not taken as told."""
+
+    UNIT_UNKNOWN = "unit_unknown"
+    """The app has no such unit."""
+    UNIT_NOT_TIME = "unit_not_time"
+    """It is a count: nothing that workers hold says how many there can be."""
+    WINDOW_NOT_OVER = "window_not_over"
+    WINDOW_BEFORE_RUNTIME = "window_before_runtime"
+    WINDOW_TOO_OLD = "window_too_old"
+    WINDOW_OVERLAPS = "window_overlaps"
+    """Some of that time was told already, and not so."""

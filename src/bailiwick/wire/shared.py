@@ -26,6 +26,8 @@ _Labels = Annotated[dict[Name, Name], Field(max_length=8)]
 _Limits = Annotated[dict[Name, Annotated[int, Within(0, 10**12)]], Field(max_length=8)]
 _Withdraw = Annotated[int, Within(0, WITHDRAW_MS_MAX)]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Rates = Annotated[dict[Word, Annotated[int, Within(1, 10**9)]], Field(max_length=8)]
+USE_ROWS_MAX = 256
 
 
 class SharedRuntimeWish(Model):
@@ -44,6 +46,8 @@ class SharedRuntimeWish(Model):
     """Labels of nodes on which what steers it may run, as the tenant chose; none: any."""
     withdraw_within_ms: _Withdraw = 300_000
     """Within which time a project has a worker back that it withdraws."""
+    rates: _Rates = Field(default_factory=dict)
+    """Micros that a project owes another for one of a unit on its workers; none: not settled."""
 
 
 class NewSharedRuntime(SharedRuntimeWish):
@@ -87,6 +91,8 @@ class SharedPlan(Model):
     currency: str
     contributed: list[ContributedPrice]
     """What one worker of each of those roles would cost its project."""
+    rates: dict[str, int]
+    """Micros that a project would owe another for one of a unit on its workers."""
 
 
 class SharedRuntimeRow(Model):
@@ -169,6 +175,16 @@ class SharedParting(Model):
     kinds: list[Annotated[DomainKind, Field(strict=False)]]
 
 
+class SharedSettlement(Model):
+    """What a project owes another for use of its workers."""
+
+    rates: dict[str, int]
+    """Micros for one of a unit; what is not named is not settled."""
+    accepted_by: str
+    since_ms: int
+    seq: int
+
+
 class SharedRuntimeView(Model):
     """A runtime with all that the caller may see of it."""
 
@@ -181,6 +197,10 @@ class SharedRuntimeView(Model):
     """Who may submit for which attached project; the runtime's operator alone is told."""
     parted: list[SharedParting] = Field(default_factory=list)
     """Which projects may not meet where, inside the app too; its operator alone is told."""
+    used_until_ms: int | None = None
+    """Up to when it was told who used whose workers; null: nothing of it yet."""
+    settlement: SharedSettlement | None = None
+    """What use of another's workers is worth; null: it is told, and not settled."""
 
 
 class SharedRuntimeDone(Done):
@@ -234,6 +254,91 @@ class NewSharedSubmit(NewCall):
     """Whose queue: another project's takes a policy of that one. Else the caller's project's."""
     queue: Name | None = None
     """Which; else the first. One of another project is named."""
+
+
+class NewSettlement(Model):
+    """What use of another's workers is to be worth; no rates: nothing.
+
+    Without ``accepted_digest`` it is only asked what the rule would be.
+    """
+
+    rates: _Rates = Field(default_factory=dict)
+
+
+class AcceptedSettlement(NewSettlement):
+    """The same, with the digest of the rule that was accepted."""
+
+    accepted_digest: _Digest
+
+
+class SettlementPlan(Model):
+    """The rule as it would be; ``digest`` is what has to be accepted."""
+
+    rule: str
+    digest: str
+    rates: dict[str, int]
+    currency: str
+
+
+class SharedUseEntry(Model):
+    """So much of a unit did a project use on workers of a project."""
+
+    user: Name
+    source: Name
+    unit: Word
+    quantity: Annotated[int, Within(1, 10**12)]
+
+
+class NewSharedUse(Model):
+    """All that was used on whose workers in a time that is over; what is not there was not."""
+
+    from_ms: Amount
+    to_ms: Number
+    rows: Annotated[list[SharedUseEntry], Field(max_length=USE_ROWS_MAX)]
+
+
+class SharedUseSum(Model):
+    """What a project used on a project's workers in a period, and what that comes to."""
+
+    user: str
+    source: str
+    """Whose the workers are: theirs is the lease, and they pay for it."""
+    unit: str
+    quantity: int
+    beyond: int
+    """How much of it is more than those workers held, and so does not count."""
+    owed_micros: int
+    """What ``user`` owes ``source`` for it; 0 where nothing is settled."""
+    reports: int
+    seqs: list[int]
+    """The records that tell it: the first hundred."""
+    first_seq: int
+    last_seq: int
+    rule_seqs: list[int]
+    """The records by which it is worth that."""
+
+
+class SharedBalance(Model):
+    """What a project owes in all: less than nothing is what it is owed."""
+
+    project: str
+    owed_micros: int
+
+
+class SharedUsage(Model):
+    """Who used what on whose workers of a runtime in a period."""
+
+    runtime: str
+    runtime_id: int
+    from_ms: int
+    to_ms: int
+    told_until_ms: int | None
+    currency: str
+    journal_size: int
+    settlement: SharedSettlement | None
+    rows: list[SharedUseSum]
+    balances: list[SharedBalance]
+    """Of the caller's projects; of all projects together they are 0."""
 
 
 class CredentialUse(Model):

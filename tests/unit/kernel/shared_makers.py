@@ -10,6 +10,7 @@ from bailiwick.apps.shared.submitting import SubmitPolicy
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import events as ev
 from bailiwick.kernel.apps.shared.book import SharedAttachment, SharedContribution, SharedRuntime
+from bailiwick.kernel.apps.shared.use_commands import RATE_MAX, WINDOW_MS_MAX, SharedUseRow
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.shared import (
     AttachmentPhase,
@@ -86,6 +87,28 @@ def _policies(draw: st.DrawFn) -> ev.SubmitPolicySet:
     return ev.SubmitPolicySet(owner, draw(numbers), draw(names), change, policy)
 
 
+_rates = st.dictionaries(WORDS, st.integers(1, RATE_MAX), max_size=3).map(
+    lambda found: dict(sorted(found.items()))
+)
+_used = st.lists(
+    st.builds(SharedUseRow, names, names, WORDS, st.integers(1, 10**12)),
+    max_size=4,
+    unique_by=lambda row: row.key,
+).map(lambda rows: tuple(sorted(rows)))
+
+
+@st.composite
+def _windows(draw: st.DrawFn) -> tuple[int, int]:
+    from_ms = draw(numbers)
+    return from_ms, from_ms + draw(st.integers(1, WINDOW_MS_MAX))
+
+
+def _reported(window: tuple[int, int], rows: tuple[SharedUseRow, ...], **rest: Any) -> Any:
+    lists = [tuple(row[at] for row in rows) for at in range(4)]
+    told = dict(zip(("users", "sources", "units", "quantities"), lists, strict=True))
+    return cmd.ReportSharedUse(**rest, **told, from_ms=window[0], to_ms=window[1])
+
+
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.SharedRuntimeCreated: st.builds(
         _created,
@@ -110,6 +133,12 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.SubmitPolicySet: _policies(),
     ev.SharedCredentialUsed: st.builds(
         ev.SharedCredentialUsed, _tenants, numbers, names, names, names, names
+    ),
+    ev.SharedUseTold: st.builds(
+        ev.SharedUseTold, _tenants, numbers, names, SLUGS, numbers, names, _windows(), _used
+    ),
+    ev.SharedSettlementSet: st.builds(
+        ev.SharedSettlementSet, _tenants, numbers, names, _rates, _texts, _digests, names
     ),
 }
 _runtime = {"tenant": names, "runtime": names}
@@ -137,6 +166,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         counts=counts,
         controller=_labels,
         withdraw_within_ms=st.integers(0, cmd.WITHDRAW_MS_MAX),
+        rates=st.none() | _rates,
     ),
     cmd.DeleteSharedRuntime: st.builds(cmd.DeleteSharedRuntime, **_runtime),
     cmd.ConsentAttachment: st.builds(
@@ -163,5 +193,9 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.FinishDetachment: st.builds(cmd.FinishDetachment, **_own),
     cmd.NoteCredentialUse: st.builds(
         cmd.NoteCredentialUse, **_runtime, credential=names, purpose=names, by=names
+    ),
+    cmd.ReportSharedUse: st.builds(_reported, _windows(), _used, **_runtime, by=names),
+    cmd.SetSharedSettlement: st.builds(
+        cmd.SetSharedSettlement, **_runtime, accepted_digest=_digests, by=names, rates=_rates
     ),
 }

@@ -9,15 +9,17 @@ Rules:
 - The rule has one spelling and is known by its digest. Whoever has the runtime made names the
   digest that he accepts; of another rule there is none.
 - Prices are not part of it: they follow the rate card in force when something is used.
+- What use of another project's workers is worth between the two is part of it, if it is worth
+  anything: one owes what the other is owed, so a tenant as a whole pays nothing for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from json import dumps
+from json import dumps, loads
 from typing import Any, Final
 
 from bailiwick.apps.manifest import Manifest, RoleShape
@@ -25,6 +27,7 @@ from bailiwick.vocab.apps import MemberPart
 
 RULE: Final = "reserved-to-owner, contributed-to-source, 1"
 """What the rule is called; another rule has another name."""
+_SETTLED: Final = "settled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class BillingRule:
     contributable: tuple[str, ...]
     """The roles of which projects may contribute workers, each at its own cost."""
     withdraw_within_ms: int
+    rates: Mapping[str, int] = field(default_factory=dict)
+    """Micros for one of a unit that is used on another project's workers; else it is worth none."""
 
     @cached_property
     def text(self) -> str:
@@ -80,12 +85,41 @@ class BillingRule:
             ],
             "withdraw_within_ms": self.withdraw_within_ms,
         }
-        return dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return settled_rule(_spell(plain), self.rates)
 
     @property
     def digest(self) -> str:
         """What it is known by."""
-        return sha256(self.text.encode()).hexdigest()
+        return digest_of_rule(self.text)
+
+
+def _spell(plain: Mapping[str, Any]) -> str:
+    return dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest_of_rule(text: str) -> str:
+    """What a rule is known by."""
+    return sha256(text.encode()).hexdigest()
+
+
+def settled_rule(text: str, rates: Mapping[str, int]) -> str:
+    """The rule, with what use of another project's workers is worth; without rates, nothing.
+
+    >>> found = settled_rule('{"rule":"r"}', {"cpu_second": 5})
+    >>> loads(found)["settled"]["micros"]
+    {'cpu_second': 5}
+    >>> settled_rule(found, {})
+    '{"rule":"r"}'
+    """
+    plain = loads(text)
+    plain.pop(_SETTLED, None)
+    if rates:
+        plain[_SETTLED] = {
+            "debit": "the project that used",
+            "credit": "the project whose workers they are",
+            "micros": dict(rates),
+        }
+    return _spell(plain)
 
 
 def reserved_lines(manifest: Manifest, counts: Mapping[str, int]) -> tuple[ReservedLine, ...]:

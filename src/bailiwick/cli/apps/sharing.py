@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +17,13 @@ from bailiwick.cli.shared.session import load_session
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.wire.shared import SharedPlan, SharedRuntimeView, SubmitRight
+    from bailiwick.wire.shared import (
+        SharedPlan,
+        SharedRuntimeView,
+        SharedUsage,
+        SharedUseSum,
+        SubmitRight,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,10 @@ class SharedPlanOptions(SharedOptions):
         str,
         typer.Option("--withdraw-within", metavar="SPAN", help="Until who withdraws has it back."),
     ] = "5m"
+    settle: Annotated[
+        list[str] | None,
+        typer.Option("--settle", metavar="UNIT=PRICE", help="What use of others' workers costs."),
+    ] = None
 
     def wish(self, ask: Ask) -> dict[str, Any]:
         """The runtime that is meant."""
@@ -82,6 +92,7 @@ class SharedPlanOptions(SharedOptions):
             "counts": parse_counts(self.reserve),
             "controller": parse_controller(self.controller),
             "withdraw_within_ms": parse_span("--withdraw-within", self.within),
+            "rates": parse_rates("--settle", self.settle),
         }
 
 
@@ -151,6 +162,23 @@ def parse_controller(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def parse_rates(option: str, given: Sequence[str] | None) -> dict[str, int]:
+    """What one of a unit is worth, in micros, as it was typed in units of the currency.
+
+    >>> parse_rates("--rate", ["cpu_second=0.00002"])
+    {'cpu_second': 20}
+    """
+    from bailiwick.cli.shared.periods import parse_money
+
+    found: dict[str, int] = {}
+    for each in given or ():
+        unit, _, price = each.partition("=")
+        if not unit or not price or unit in found:
+            raise InvalidValue(option, each, "a unit and a price, each once: cpu_second=0.00002")
+        found[unit] = parse_money(option, price)
+    return found
+
+
 def parse_limits(given: Sequence[str] | None) -> dict[str, int]:
     """Limits as they were typed.
 
@@ -183,9 +211,50 @@ def draw_plan(plan: SharedPlan, owner: str) -> None:
         bound = "at most " if each.is_upper_bound else ""
         price = f"{bound}{spell_money(each.micros_per_hour)} {plan.currency} an hour"
         emit(f"  1 x {each.role}: {price}")
+    draw_rates(plan.rates, plan.currency)
     emit("prices are those of now; what is used is charged by the rate card in force then")
     emit(f"a withdrawn worker is back within {spell_span(plan.withdraw_within_ms)}")
     emit(f"accept this with: --accept {plan.digest}")
+
+
+def draw_rates(rates: Mapping[str, int], currency: str) -> None:
+    """What use of another project's workers is worth, for people."""
+    from bailiwick.cli.shared.periods import spell_money
+
+    if not rates:
+        emit("what a project uses on another's workers is shown, and not settled")
+    for unit, micros in rates.items():
+        price = f"{spell_money(micros)} {currency} for each {unit}"
+        emit(f"a project owes another {price} on its workers; for the tenant that is nothing")
+
+
+def draw_usage(found: SharedUsage) -> None:
+    """Who used what on whose workers, for people."""
+    from bailiwick.cli.shared.periods import spell_money, spell_period, spell_time
+
+    until = found.told_until_ms
+    told = "nothing was told yet" if until is None else f"told until {spell_time(until)}"
+    emit(f"{found.runtime}, {spell_period(found.from_ms, found.to_ms)}: {told}")
+    for row in found.rows:
+        whose = "its own workers" if row.user == row.source else f"workers of {row.source}"
+        beyond = f", {row.beyond:,} of it beyond what they held" if row.beyond else ""
+        owed = f", owes {spell_money(row.owed_micros)} {found.currency}" if row.owed_micros else ""
+        emit(f"  {row.user} used {row.quantity:,} {row.unit} on {whose}{beyond}{owed}{_seqs(row)}")
+    if found.settlement is None:
+        emit("nothing of it is settled between projects")
+        return
+    emit(
+        f"settled by record {found.settlement.seq}, which {found.settlement.accepted_by} accepted:"
+    )
+    for each in found.balances:
+        word = "owes" if each.owed_micros >= 0 else "is owed"
+        emit(f"  {each.project} {word} {spell_money(abs(each.owed_micros))} {found.currency}")
+
+
+def _seqs(row: SharedUseSum) -> str:
+    if row.reports == 1:
+        return f" (record {row.first_seq})"
+    return f" ({row.reports} records, {row.first_seq} to {row.last_seq})"
 
 
 def draw_runtime(found: SharedRuntimeView) -> None:

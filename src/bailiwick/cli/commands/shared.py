@@ -13,11 +13,15 @@ from bailiwick.cli.apps.sharing import (
     SharedPlanOptions,
     SharedPolicyOptions,
     draw_plan,
+    draw_rates,
     draw_runtime,
+    draw_usage,
+    parse_rates,
 )
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Columns, emit
+from bailiwick.cli.shared.periods import FromOption, MonthOption, ToOption, parse_period
 from bailiwick.vocab.shared import WorkerAction
 
 if TYPE_CHECKING:
@@ -149,6 +153,43 @@ def let_operator_in(
     )
     line = found.token or "(dry run: no token was made)"
     ask.printer.thing(found, name=line, draw=lambda: emit(line))
+
+
+@verb(app, "settle", changes=True, scope="tenant")
+def settle_use(
+    ask: Ask,
+    name: Runtime,
+    *,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option("--rate", metavar="UNIT=PRICE", help="None: it is not settled any more."),
+    ] = None,
+    accept: Annotated[
+        str | None, typer.Option("--accept", metavar="DIGEST", help="Else it is only planned.")
+    ] = None,
+) -> None:
+    """What a project owes another for use of its workers; for the tenant it sums to nothing.
+
+    Example: bailiwick shared settle main --tenant lab --rate cpu_second=0.00002 --accept DIGEST
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.shared import SHARED_SETTLEMENT_PLAN, SHARED_SETTLEMENT_SET
+    from bailiwick.wire.shared import AcceptedSettlement, NewSettlement
+
+    rates = parse_rates("--rate", rate)
+    path = _runtime(ask, name)
+    if accept is not None:
+        wish = make_body(AcceptedSettlement, rates=rates, accepted_digest=accept)
+        ask.change(SHARED_SETTLEMENT_SET, path=path, body=wish, told=f"{name} settles so from now")
+        return
+    body = make_body(NewSettlement, rates=rates)
+    found = ask.client.send(SHARED_SETTLEMENT_PLAN, path=path, body=body)
+
+    def draw() -> None:
+        draw_rates(found.rates, found.currency)
+        emit(f"accept this with: --accept {found.digest}")
+
+    ask.printer.thing(found, name=found.digest, draw=draw)
 
 
 def _runtime(ask: Ask, name: str) -> dict[str, str | int]:
@@ -293,3 +334,24 @@ def show_runtime(ask: Ask, name: Runtime) -> None:
 
     found = ask.client.send(SHARED_RUNTIME_READ, path=_runtime(ask, name))
     ask.printer.thing(found, name=found.runtime.runtime, draw=lambda: draw_runtime(found))
+
+
+@verb(app, "usage", scope="tenant")
+def show_usage(
+    ask: Ask,
+    name: Runtime,
+    *,
+    month: MonthOption = None,
+    since: FromOption = None,
+    until: ToOption = None,
+) -> None:
+    """Who used what on whose workers, and who owes whom for it; each row with its records.
+
+    Example: bailiwick shared usage main --tenant lab --month 2026-10
+    """
+    from bailiwick.wire.actions.shared import SHARED_USE_READ
+
+    begin, end = parse_period(month, since=since, until=until)
+    query = {"from_ms": begin, "to_ms": end}
+    found = ask.client.send(SHARED_USE_READ, path=_runtime(ask, name), query=query)
+    ask.printer.thing(found, name=found.runtime, draw=lambda: draw_usage(found))

@@ -10,7 +10,17 @@ Rules:
 from __future__ import annotations
 
 from bailiwick.journal.body_spec import BodySpec, Fields
-from bailiwick.journal.fields import AMOUNT, DIGEST, LABELS, NAME, PRINCIPAL, TEXTS, Words
+from bailiwick.journal.fields import (
+    AMOUNT,
+    DIGEST,
+    INTEGERS,
+    LABELS,
+    NAME,
+    NAMES,
+    PRINCIPAL,
+    TEXTS,
+    Words,
+)
 from bailiwick.journal.kinds.row import PROJECT, row
 from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, SESSION, UPDATE, Ocsf
 from bailiwick.vocab.shared import (
@@ -105,4 +115,36 @@ class SharedKinds:
         115,
         ocsf=Ocsf(SESSION, 1, LOW),
         body=BodySpec({**_RUNTIME, "credential": NAME, "purpose": NAME, "used_by": PRINCIPAL}),
+    )
+    SHARED_USE_TOLD = row(
+        "shared_use_told",
+        120,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        body=BodySpec(
+            {
+                **_RUNTIME,
+                **_INSTANCE,
+                "told_by": PRINCIPAL,
+                "from_ms": AMOUNT,
+                "to_ms": AMOUNT,
+                "users": NAMES,
+                "sources": NAMES,
+                "units": NAMES,
+                "quantities": INTEGERS,
+            }
+        ),
+    )
+    SHARED_SETTLEMENT_SET = row(
+        "shared_settlement_set",
+        121,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        body=BodySpec(
+            {
+                **_RUNTIME,
+                "rates": LABELS,
+                "billing_rule": TEXTS,
+                "billing_digest": DIGEST,
+                "accepted_by": PRINCIPAL,
+            }
+        ),
     )

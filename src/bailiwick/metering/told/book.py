@@ -25,9 +25,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from bailiwick.metering.records import FoldedRecord, MeterFinding, MeterFindingWord
-from bailiwick.metering.told.bounds import HeldSpan, beyond, held_in, weight_of
+from bailiwick.metering.told.bounds import HeldSpan, beyond, held_in, span_of, weight_of
 from bailiwick.vocab.app_uses import member_use_in
+from bailiwick.vocab.apps import MemberPart
 from bailiwick.vocab.clock_repair import ClockRepair
+from bailiwick.vocab.values import MILLI
 
 KEEP_MS: Final = 8 * 86_400_000
 """So long after its end a lease is still known: longer than a report may be late."""
@@ -59,10 +61,21 @@ class ToldReport(NamedTuple):
 
 
 class MemberHold(NamedTuple):
-    """A member's lease, and where it is."""
+    """A member's lease, where it is, whose it is and what of."""
 
     node: str
     span: HeldSpan
+    project: str | None = None
+    is_worker: bool = False
+    """Whether it does the work of the app, and does not steer it."""
+    cpu_milli: int = 0
+    gpu_milli: int = 0
+
+    def of_unit(self, unit: str) -> HeldSpan:
+        """The same, as it counts for a unit: a unit of cores or of GPUs by just those."""
+        what = unit.partition("_")[0]
+        by_word = {"cpu": max(self.cpu_milli, MILLI), "gpu": self.gpu_milli}
+        return self.span._replace(weight=by_word.get(what, self.span.weight))
 
 
 class ToldBook:
@@ -108,6 +121,16 @@ class ToldBook:
         else:
             self._ended_ones.append((instance_id, lease_id))
 
+    def workers_held(
+        self, instance_id: int, project: str, *, unit: str, window: tuple[int, int]
+    ) -> int:
+        """How much of a unit of time a project's workers in an instance held, in whole ones."""
+        holds = self.holds.get(instance_id, {}).values()
+        own = [each.of_unit(unit) for each in holds if each.is_worker and each.project == project]
+        span_ms = span_of(unit)
+        held = held_in(own, from_ms=window[0], to_ms=window[1])
+        return 0 if span_ms is None else held // (span_ms * MILLI)
+
     # -- what each record means --------------------------------------------------------------
 
     def _granted(self, record: FoldedRecord, at_ms: int) -> None:
@@ -115,10 +138,13 @@ class ToldBook:
         use = None if labels is None else member_use_in(labels)
         if use is None:
             return
-        span = HeldSpan(weight_of(record.body["resources"]), at_ms)
+        held = record.body["resources"]
+        span, is_worker = HeldSpan(weight_of(held), at_ms), use.part is MemberPart.WORKLOAD
+        amounts = held.get("cpu_milli", 0), held.get("gpu_milli", 0)
         for lease_id, node in zip(record.body["lease_ids"], record.body["nodes"], strict=True):
             if lease_id not in self._open:
-                self.hold(use.instance_id, lease_id, hold=MemberHold(node, span))
+                hold = MemberHold(node, span, record.project, is_worker, *amounts)
+                self.hold(use.instance_id, lease_id, hold=hold)
 
     def _ended(self, record: FoldedRecord, at_ms: int) -> None:
         self._end(record.body["lease_id"], at_ms)
@@ -214,7 +240,7 @@ def write_told(book: ToldBook) -> dict[str, Any]:
         # In the order of their ends, as they are forgotten.
         "holds": sorted(
             (
-                [instance_id, lease_id, hold.node, *hold.span]
+                [instance_id, lease_id, hold.node, *hold.span, *hold[2:]]
                 for instance_id, holds in book.holds.items()
                 for lease_id, hold in holds.items()
             ),
@@ -230,7 +256,8 @@ def read_told(plain: Mapping[str, Any]) -> ToldBook:
     for *series, rows in plain["series"]:
         for row in rows:
             book.tell(ToldSeries(*series), ToldReport(*row))
-    for instance_id, lease_id, node, *span in plain["holds"]:
-        book.hold(instance_id, lease_id, hold=MemberHold(node, HeldSpan(*span)))
+    for instance_id, lease_id, node, weight, from_ms, to_ms, *rest in plain["holds"]:
+        hold = MemberHold(node, HeldSpan(weight, from_ms, to_ms), *rest)
+        book.hold(instance_id, lease_id, hold=hold)
     book.past.update(plain["past"])
     return book

@@ -8,17 +8,22 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.instances import CallDone, NewCall
 from bailiwick.wire.shared import (
+    AcceptedSettlement,
     CredentialUse,
     NewOperatorToken,
+    NewSettlement,
     NewSharedRuntime,
     NewSharedSubmit,
+    NewSharedUse,
     NewSubmitPolicy,
     OperatorToken,
+    SettlementPlan,
     SharedPlan,
     SharedRuntimeDone,
     SharedRuntimeRow,
     SharedRuntimeView,
     SharedRuntimeWish,
+    SharedUsage,
     SubmitQuestion,
     SubmitVerdict,
     WorkerChange,
@@ -53,6 +58,19 @@ SHARED_RUNTIME_OPERATOR_TOKEN = Action(
 SHARED_RUNTIME_NOTE_USE = Action(
     "shared_runtime.note_use", "Note that a runtime's credential was used", "POST",
     _ONE + "/credential-uses", _P.INSTANCE_UPDATE, _W.TENANT, CredentialUse, Done)
+SHARED_USE_READ = Action(
+    "shared_use.read", "Read who used what on whose workers of a runtime", "GET", _ONE + "/usage",
+    _P.RUNTIME_READ, _W.TENANT_ROWS, NOTHING, SharedUsage)
+SHARED_USE_REPORT = Action(
+    "shared_use.report", "Tell who used what on whose workers of a runtime", "POST",
+    _ONE + "/usage", _P.INSTANCE_UPDATE, _W.TENANT, NewSharedUse, Done)
+SHARED_SETTLEMENT_PLAN = Action(
+    "shared_settlement.plan", "Show the rule by which use would be settled", "POST",
+    _ONE + "/settlement-plans", _P.RUNTIME_MANAGE, _W.TENANT, NewSettlement, SettlementPlan,
+    is_question=True)
+SHARED_SETTLEMENT_SET = Action(
+    "shared_settlement.set", "Settle use of workers between projects", "PUT",
+    _ONE + "/settlement", _P.RUNTIME_MANAGE, _W.TENANT, AcceptedSettlement, Done)
 SHARED_ATTACHMENT_ALLOW = Action(
     "shared_attachment.allow", "Allow a project to be attached", "PUT",
     _ONE + "/attachments/{project}", _P.RUNTIME_MANAGE, _W.TENANT, NOTHING, Done)

@@ -76,7 +76,10 @@ TAGS: Final = (
     Tag(
         "shared_runtime",
         "Apps that a tenant shares between projects: attachments, workers, who may submit where.",
-        ("shared_runtime", "shared_attachment", "shared_worker", "shared_queue", "submit_policy"),
+        (
+            *("shared_runtime", "shared_attachment", "shared_worker", "shared_queue"),
+            *("submit_policy", "shared_use", "shared_settlement"),
+        ),
     ),
     Tag(
         "artifact",

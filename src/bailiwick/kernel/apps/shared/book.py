@@ -23,6 +23,8 @@ ATTACHMENTS_MAX: Final = 500
 """Of one runtime."""
 POLICIES_MAX: Final = 1_000
 """Of one runtime."""
+WINDOWS_MAX: Final = 64
+"""Windows that are known word for word, so that one that is told again is seen to be the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,26 @@ class SharedContribution:
     seq: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedSettlement:
+    """What a project owes another for use of its workers."""
+
+    rates: Mapping[str, int]
+    """Micros for one of a unit; a unit that is not named is not settled."""
+    accepted_by: str
+    since_ms: int = 0
+    seq: int = 0
+
+
+@dataclass(slots=True)
+class SharedUse:
+    """Up to when it was told who used whose workers, and the last windows by their begin."""
+
+    told_until_ms: int = 0
+    recent: dict[int, str] = field(default_factory=dict)
+    seq: int = 0
+
+
 @dataclass(slots=True)
 class HeldRuntime:
     """A runtime with all that belongs to it."""
@@ -91,6 +113,9 @@ class HeldRuntime:
     contributions: dict[int, SharedContribution] = field(default_factory=dict)
     policies: dict[tuple[str, str], SubmitPolicy] = field(default_factory=dict)
     """By whose queue it is about, and its name."""
+    use: SharedUse = field(default_factory=SharedUse)
+    settlement: SharedSettlement | None = None
+    """None: what is used on another's workers is told, and not settled."""
 
     def is_attached(self, project: str) -> bool:
         """Whether a project is attached now."""

@@ -17,6 +17,11 @@ from bailiwick.apps.semver import check_version
 from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.kernel.apps.instance_commands import RequestInstance
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.shared.use_commands import (
+    ReportSharedUse,
+    SetSharedSettlement,
+    check_rates,
+)
 from bailiwick.vocab.apps import ControlPlaneScope
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.shared import ConsentSide, WorkerAction
@@ -71,6 +76,8 @@ class CreateSharedRuntime(_OfProject):
     counts: Mapping[str, int] = field(default_factory=dict)
     controller: Mapping[str, str] = field(default_factory=dict)
     withdraw_within_ms: int = WITHDRAW_MS
+    rates: Mapping[str, int] | None = None
+    """Micros for a unit used on another project's workers; none: it is told, and not settled."""
 
     def __post_init__(self) -> None:
         self._check_project()
@@ -87,6 +94,8 @@ class CreateSharedRuntime(_OfProject):
             NAME.check(f"controller.{key}", value)
         object.__setattr__(self, "controller", dict(sorted(self.controller.items())))
         check_integer("withdraw_within_ms", self.withdraw_within_ms, low=0, high=WITHDRAW_MS_MAX)
+        if self.rates is not None:
+            object.__setattr__(self, "rates", check_rates(self.rates) or None)
 
     @property
     def request(self) -> RequestInstance:
@@ -232,4 +241,6 @@ SharedCommand: TypeAlias = (
     | SetSubmitPolicy
     | EndSubmitPolicy
     | NoteCredentialUse
+    | ReportSharedUse
+    | SetSharedSettlement
 )

@@ -12,6 +12,8 @@ from bailiwick.kernel.apps.shared.book import (
     SharedBook,
     SharedContribution,
     SharedRuntime,
+    SharedSettlement,
+    SharedUse,
 )
 from bailiwick.kernel.slice import Plain
 from bailiwick.vocab.clock_repair import ClockRepair
@@ -53,7 +55,31 @@ def _held_row(held: HeldRuntime) -> Plain:
             ]
             for p in held.policies.values()
         ],
+        **_use_rows(held),
     }
+
+
+def _use_rows(held: HeldRuntime) -> Plain:
+    """What was told of use, and what that is worth: nothing where there is none of it."""
+    found: Plain = {}
+    use, settled = held.use, held.settlement
+    if use.told_until_ms:
+        recent = [[from_ms, mark] for from_ms, mark in use.recent.items()]
+        found["use"] = [use.told_until_ms, recent, use.seq]
+    if settled is not None:
+        rates = [*map(list, settled.rates.items())]
+        found["settlement"] = [rates, settled.accepted_by, settled.since_ms, settled.seq]
+    return found
+
+
+def _load_use(held: HeldRuntime, row: Plain) -> None:
+    if "use" in row:
+        told_until_ms, recent, seq = row["use"]
+        held.use = SharedUse(told_until_ms, dict(recent), seq)
+    if "settlement" in row:
+        rates, accepted_by, since_ms, seq = row["settlement"]
+        told = {"rates": dict(rates), "accepted_by": accepted_by}
+        held.settlement = SharedSettlement(**told, since_ms=since_ms, seq=seq)
 
 
 def load_shared(book: SharedBook, plain: Plain) -> None:
@@ -84,6 +110,7 @@ def load_shared(book: SharedBook, plain: Plain) -> None:
         for each in row["policies"]:
             policy = _policy_from(each)
             held.policies[policy.project, policy.name] = policy
+        _load_use(held, row)
         put_runtime(book, held)
 
 
@@ -133,3 +160,7 @@ def repair_shared(plain: Plain, clock: ClockRepair) -> None:
             row[_GIVEN_PAST] = clock.past(row[_GIVEN_PAST])
             if row[_GIVEN_DUE] is not None:
                 row[_GIVEN_DUE] = clock.end(row[_GIVEN_DUE])
+        if "use" in held:
+            held["use"][0] = clock.past(held["use"][0])
+        if "settlement" in held:
+            held["settlement"][2] = clock.past(held["settlement"][2])

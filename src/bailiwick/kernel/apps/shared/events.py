@@ -16,6 +16,7 @@ from bailiwick.apps.shared.submitting import SubmitPolicy
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.shared.book import SharedAttachment, SharedContribution, SharedRuntime
+from bailiwick.kernel.apps.shared.use_events import SharedSettlementSet, SharedUseTold
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.shared import (
@@ -275,4 +276,6 @@ SharedEvent: TypeAlias = (
     | SharedContributionChanged
     | SubmitPolicySet
     | SharedCredentialUsed
+    | SharedUseTold
+    | SharedSettlementSet
 )

@@ -30,6 +30,12 @@ from bailiwick.kernel.apps.shared.joining import (
     leave,
 )
 from bailiwick.kernel.apps.shared.policies import end_policy, set_policy
+from bailiwick.kernel.apps.shared.use_rules import (
+    check_units,
+    report_use,
+    set_settlement,
+    settlement_event,
+)
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, SharedRuntimeRefused
@@ -59,6 +65,10 @@ def decide(state: State, command: cmd.SharedCommand, *, now_ms: int) -> Iterator
             events = end_policy(state, command)
         case cmd.NoteCredentialUse():
             events = _note_use(state, command)
+        case cmd.ReportSharedUse():
+            events = report_use(state, command, now_ms=now_ms)
+        case cmd.SetSharedSettlement():
+            events = set_settlement(state, command)
         case _:
             assert_never(command)
     return follow(state, events)
@@ -84,6 +94,7 @@ def billing_rule(state: State, command: cmd.CreateSharedRuntime) -> BillingRule:
         reserved_lines(known.manifest, counts),
         contributable_roles(known.manifest),
         command.withdraw_within_ms,
+        command.rates or {},
     )
 
 
@@ -120,6 +131,9 @@ def _create(state: State, command: cmd.CreateSharedRuntime, now_ms: int) -> Iter
         accepted_by=command.by,
     )
     yield ev.SharedRuntimeCreated(runtime.owner, runtime)
+    if command.rates:
+        check_units(state, runtime, units=command.rates)
+        yield settlement_event(runtime, command.rates, rule=rule.text, by=command.by)
 
 
 def _delete(state: State, command: cmd.DeleteSharedRuntime, now_ms: int) -> Iterator[Event]:

@@ -9,7 +9,11 @@ from fastapi import Depends, Response
 from bailiwick.apps.shared.submitting import SubmitAllowed, SubmitAnswer, SubmitDenied
 from bailiwick.kernel.apps.instance_commands import spell_parameters
 from bailiwick.kernel.apps.shared import commands as cmd
-from bailiwick.kernel.apps.shared.book import SharedAttachment, SharedContribution
+from bailiwick.kernel.apps.shared.book import (
+    SharedAttachment,
+    SharedContribution,
+    SharedSettlement,
+)
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
@@ -58,6 +62,7 @@ def _creation(
         counts=body.counts,
         controller=body.controller,
         withdraw_within_ms=body.withdraw_within_ms,
+        rates=body.rates or None,
     )
 
 
@@ -105,6 +110,7 @@ async def plan_runtime(
             )
             for role in rule.contributable
         ],
+        rates=dict(rule.rates),
     )
 
 
@@ -144,6 +150,8 @@ async def read_runtime(asked: Here, place: Place) -> wire.SharedRuntimeView:
             wire.SharedParting(projects=[each.one, each.other], kinds=list(each.kinds))
             for each in found.parted
         ],
+        used_until_ms=found.row.held.use.told_until_ms or None,
+        settlement=spell_settlement(found.row.held.settlement),
     )
 
 
@@ -291,6 +299,18 @@ def _row(found: RuntimeRow) -> wire.SharedRuntimeRow:
         is_leaving=r.is_leaving,
         created_ms=r.created_ms,
         seq=r.seq,
+    )
+
+
+def spell_settlement(found: SharedSettlement | None) -> wire.SharedSettlement | None:
+    """What use is worth, if anything."""
+    if found is None:
+        return None
+    return wire.SharedSettlement(
+        rates=dict(found.rates),
+        accepted_by=found.accepted_by,
+        since_ms=found.since_ms,
+        seq=found.seq,
     )
 
 
