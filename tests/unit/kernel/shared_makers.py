@@ -10,7 +10,14 @@ from bailiwick.apps.shared.submitting import SubmitPolicy
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import events as ev
 from bailiwick.kernel.apps.shared.book import SharedAttachment, SharedContribution, SharedRuntime
-from bailiwick.kernel.apps.shared.use_commands import RATE_MAX, WINDOW_MS_MAX, SharedUseRow
+from bailiwick.kernel.apps.shared.use_commands import (
+    RATE_MAX,
+    WINDOW_MS_MAX,
+    ReportSharedUse,
+    SetSharedSettlement,
+    SharedUseRow,
+)
+from bailiwick.kernel.apps.shared.use_events import SharedSettlementSet, SharedUseTold
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.shared import (
     AttachmentPhase,
@@ -106,7 +113,7 @@ def _windows(draw: st.DrawFn) -> tuple[int, int]:
 def _reported(window: tuple[int, int], rows: tuple[SharedUseRow, ...], **rest: Any) -> Any:
     lists = [tuple(row[at] for row in rows) for at in range(4)]
     told = dict(zip(("users", "sources", "units", "quantities"), lists, strict=True))
-    return cmd.ReportSharedUse(**rest, **told, from_ms=window[0], to_ms=window[1])
+    return ReportSharedUse(**rest, **told, from_ms=window[0], to_ms=window[1])
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -134,11 +141,11 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.SharedCredentialUsed: st.builds(
         ev.SharedCredentialUsed, _tenants, numbers, names, names, names, names
     ),
-    ev.SharedUseTold: st.builds(
-        ev.SharedUseTold, _tenants, numbers, names, SLUGS, numbers, names, _windows(), _used
+    SharedUseTold: st.builds(
+        SharedUseTold, _tenants, numbers, names, SLUGS, numbers, names, _windows(), _used
     ),
-    ev.SharedSettlementSet: st.builds(
-        ev.SharedSettlementSet, _tenants, numbers, names, _rates, _texts, _digests, names
+    SharedSettlementSet: st.builds(
+        SharedSettlementSet, _tenants, numbers, names, _rates, _texts, _digests, names
     ),
 }
 _runtime = {"tenant": names, "runtime": names}
@@ -194,8 +201,8 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.NoteCredentialUse: st.builds(
         cmd.NoteCredentialUse, **_runtime, credential=names, purpose=names, by=names
     ),
-    cmd.ReportSharedUse: st.builds(_reported, _windows(), _used, **_runtime, by=names),
-    cmd.SetSharedSettlement: st.builds(
-        cmd.SetSharedSettlement, **_runtime, accepted_digest=_digests, by=names, rates=_rates
+    ReportSharedUse: st.builds(_reported, _windows(), _used, **_runtime, by=names),
+    SetSharedSettlement: st.builds(
+        SetSharedSettlement, **_runtime, accepted_digest=_digests, by=names, rates=_rates
     ),
 }

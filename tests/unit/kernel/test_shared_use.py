@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from bailiwick.kernel import decode, digest_of, encode
-from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import use_rules
 from bailiwick.kernel.apps.shared.book import WINDOWS_MAX
 from bailiwick.kernel.apps.shared.dump import dump_shared, repair_shared
-from bailiwick.kernel.apps.shared.use_commands import ROWS_MAX, WINDOW_MS_MAX
+from bailiwick.kernel.apps.shared.use_commands import (
+    ROWS_MAX,
+    WINDOW_MS_MAX,
+    ReportSharedUse,
+    SetSharedSettlement,
+)
 from bailiwick.kernel.apps.units.rules import LATE_MS_MAX
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, SharedRuntimeRefused
@@ -35,13 +39,13 @@ def house() -> SharedHouse:
     return found
 
 
-def use(house: SharedHouse, rows: Rows, **changes: Any) -> cmd.ReportSharedUse:
+def use(house: SharedHouse, rows: Rows, **changes: Any) -> ReportSharedUse:
     """Of the last second, unless it is said otherwise."""
     lists = [tuple(row[at] for row in rows) for at in range(4)]
     names = ("users", "sources", "units", "quantities")
     told: dict[str, Any] = dict(zip(names, lists, strict=True))
     window = {"from_ms": house.now_ms - SECOND, "to_ms": house.now_ms}
-    return cmd.ReportSharedUse(**(OF | window | told | {"by": "runtime:1"} | changes))
+    return ReportSharedUse(**(OF | window | told | {"by": "runtime:1"} | changes))
 
 
 ONE: Rows = [("audio", "vision", "cpu_second", 3)]
@@ -136,11 +140,11 @@ def test_of_the_windows_the_last_few_are_known_word_for_word(house: SharedHouse)
 # -- what it is worth ---------------------------------------------------------------------------
 
 
-def settle(house: SharedHouse, rates: dict[str, int], **changes: Any) -> cmd.SetSharedSettlement:
+def settle(house: SharedHouse, rates: dict[str, int], **changes: Any) -> SetSharedSettlement:
     rule = use_rules.rule_with(house.shared.runtime, rates)
     digest = use_rules.digest_of_rule(rule)
     told = {"accepted_digest": digest, "by": "tina", "rates": rates}
-    return cmd.SetSharedSettlement(**(OF | told | changes))
+    return SetSharedSettlement(**(OF | told | changes))
 
 
 def test_use_is_worth_nothing_until_somebody_accepts_what_it_is_worth(house: SharedHouse) -> None:

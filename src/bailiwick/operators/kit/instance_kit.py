@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -51,6 +51,7 @@ from bailiwick.wire.actions.shared import (
     SHARED_ATTACHMENT_FINISH,
     SHARED_RUNTIME_NOTE_USE,
     SHARED_RUNTIME_READ,
+    SHARED_USE_REPORT,
 )
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.instances import (
@@ -63,7 +64,7 @@ from bailiwick.wire.instances import (
     InstanceUsageReport,
     NewOperation,
 )
-from bailiwick.wire.shared import CredentialUse, SharedRuntimeView
+from bailiwick.wire.shared import CredentialUse, NewSharedUse, SharedRuntimeView, SharedUseEntry
 from bailiwick.wire.work import Lease
 
 TRIES_MAX: Final = 8
@@ -290,6 +291,22 @@ class Kit:
         self._check_leads()
         body = CredentialUse(credential=credential, purpose=purpose)
         self._tools.client.send(SHARED_RUNTIME_NOTE_USE, body=body, path=self._runtime_path)
+
+    def report_shared_use(
+        self, used: Mapping[tuple[str, str, str], int], *, window: tuple[int, int]
+    ) -> None:
+        """Tell all that was used of the runtime from one time (in ms) to another that is over.
+
+        It is so much by user, by the project whose workers it was used on, and by unit. Go on where
+        ``runtime().used_until_ms`` ends.
+        """
+        self._check_leads()
+        rows = [
+            SharedUseEntry(user=user, source=source, unit=unit, quantity=quantity)
+            for (user, source, unit), quantity in used.items()
+        ]
+        body = NewSharedUse(from_ms=window[0], to_ms=window[1], rows=rows)
+        self._tools.client.send(SHARED_USE_REPORT, body=body, path=self._runtime_path)
 
     def finish_detachment(self, project: str) -> None:
         """Say that nothing of a project that is being detached is left inside."""

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.shared import events as ev
+from bailiwick.kernel.apps.shared import use_events as uev
 from bailiwick.kernel.apps.shared.book import HeldRuntime, SharedBook
 from bailiwick.kernel.apps.shared.use_rules import take_settlement, take_use
 from bailiwick.kernel.state import State
@@ -44,9 +45,9 @@ def apply(state: State, event: ev.SharedEvent, at_ms: int) -> None:
                 policies[key] = replace(event.policy, seq=seq)
         case ev.SharedCredentialUsed():
             pass
-        case ev.SharedUseTold():
+        case uev.SharedUseTold():
             take_use(book, event, seq=seq)
-        case ev.SharedSettlementSet():
+        case uev.SharedSettlementSet():
             take_settlement(book.held[event.runtime_id], event, at_ms=at_ms, seq=seq)
         case _:
             assert_never(event)

@@ -19,6 +19,7 @@ from bailiwick.kernel.apps import instance_commands as icmd
 from bailiwick.kernel.apps.instance_rules import counts_for, decide_instance
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.apps.shared import events as ev
+from bailiwick.kernel.apps.shared import use_commands as ucmd
 from bailiwick.kernel.apps.shared.book import RUNTIMES_MAX, SharedRuntime
 from bailiwick.kernel.apps.shared.following import ended_event, follow
 from bailiwick.kernel.apps.shared.joining import (
@@ -65,9 +66,9 @@ def decide(state: State, command: cmd.SharedCommand, *, now_ms: int) -> Iterator
             events = end_policy(state, command)
         case cmd.NoteCredentialUse():
             events = _note_use(state, command)
-        case cmd.ReportSharedUse():
+        case ucmd.ReportSharedUse():
             events = report_use(state, command, now_ms=now_ms)
-        case cmd.SetSharedSettlement():
+        case ucmd.SetSharedSettlement():
             events = set_settlement(state, command)
         case _:
             assert_never(command)

@@ -132,9 +132,14 @@ def take_settlement(
 ) -> None:
     """The runtime after its rule has changed."""
     r = held.runtime
-    rule = {"billing_rule": event.billing_rule, "billing_digest": event.billing_digest}
-    held.runtime = replace(r, **rule, accepted_by=event.accepted_by)
+    held.runtime = replace(
+        r,
+        billing_rule=event.billing_rule,
+        billing_digest=event.billing_digest,
+        accepted_by=event.accepted_by,
+    )
     held.settlement = None
     if event.rates:
-        told = {"rates": dict(event.rates), "accepted_by": event.accepted_by}
-        held.settlement = SharedSettlement(**told, since_ms=at_ms, seq=seq)
+        held.settlement = SharedSettlement(
+            rates=dict(event.rates), accepted_by=event.accepted_by, since_ms=at_ms, seq=seq
+        )

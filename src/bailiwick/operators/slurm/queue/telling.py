@@ -42,7 +42,7 @@ WINDOWS_MAX: Final = 24
 """That are told at a time."""
 _OUT_CHARS_MAX: Final = 80_000
 """What a member is asked for at most: spelled as JSON it comes through whole, whatever it is."""
-_OWN_CHARS_MAX: Final = 640_000
+OWN_CHARS_MAX: Final = 640_000
 """The same of what Slurm alone wrote."""
 _READ_S: Final = 30
 _AGAIN_S: Final = 60.0
@@ -121,14 +121,14 @@ def _told_until_s(scene: Scene) -> dict[str, int]:
 
 def read_runs(ask: Asking, window: tuple[int, int]) -> tuple[list[BookedRun], tuple[int, int]]:
     """Every run of a window by Slurm's books, and the window: its first part if it has too many."""
-    _check_whole(ask)
+    check_whole(ask)
     begin, end = window
     mark = secrets.token_hex(8)
     while True:  # bounded: it is halved each time
-        told = _books(ask, RUN_FIELDS, window=(begin, end), mark=mark, most=_OWN_CHARS_MAX)
+        told = read_books(ask, RUN_FIELDS, window=(begin, end), mark=mark, most=OWN_CHARS_MAX)
         if told is not None:
             return parse_runs(told, mark), (begin, end)
-        end = _half(begin, end)
+        end = half_of(begin, end)
 
 
 def read_marked(ask: Asking, window: tuple[int, int]) -> Iterator[MarkedJob]:
@@ -136,21 +136,21 @@ def read_marked(ask: Asking, window: tuple[int, int]) -> Iterator[MarkedJob]:
     (begin, until), mark = window, secrets.token_hex(8)
     end = until
     while begin < until:  # bounded: each time a part of it is done, or halved
-        told = _books(ask, MARK_FIELDS, window=(begin, end), mark=mark)
+        told = read_books(ask, MARK_FIELDS, window=(begin, end), mark=mark)
         if told is None:
-            end = _half(begin, end)
+            end = half_of(begin, end)
             continue
         yield from parse_marked(told, mark)
         begin, end = end, until
 
 
-def _half(begin: int, end: int) -> int:
+def half_of(begin: int, end: int) -> int:
     if end - begin <= 1:
         raise InvalidValue("sacct", begin, "fewer jobs in one second")
     return begin + (end - begin) // 2
 
 
-def _check_whole(ask: Asking) -> None:
+def check_whole(ask: Asking) -> None:
     """Refuse to read books for which something is still on its way."""
     told = _program(ask, "sdiag")
     found = _BACKLOG.search(told)
@@ -158,7 +158,7 @@ def _check_whole(ask: Asking) -> None:
         raise InvalidValue("sdiag", found and found[1], "nothing on its way to the accounting")
 
 
-def _books(
+def read_books(
     ask: Asking,
     fields: tuple[str, ...],
     *,

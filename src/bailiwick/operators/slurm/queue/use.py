@@ -60,23 +60,23 @@ class BookedRun(NamedTuple):
 def parse_runs(text: str, mark: str) -> list[BookedRun]:
     """What ``sacct`` wrote of :data:`RUN_FIELDS`, with times in seconds."""
     found = []
-    for job_id, start, end, tres in _rows(text, mark, fields=RUN_FIELDS):
+    for job_id, start, end, tres in read_rows(text, mark, fields=RUN_FIELDS):
         held = dict(each.partition("=")[::2] for each in tres.split(",") if each)
-        counts = (_count(held.get(word, "0")) for word in ("cpu", "gres/gpu"))
-        found.append(BookedRun(job_id, _second(start), _second(end), *counts))
+        counts = (count_of(held.get(word, "0")) for word in ("cpu", "gres/gpu"))
+        found.append(BookedRun(job_id, second_of(start), second_of(end), *counts))
     return found
 
 
 def parse_marked(text: str, mark: str) -> list[MarkedJob]:
     """What ``sacct`` wrote of :data:`MARK_FIELDS`; jobs that never began are left out."""
     return [
-        MarkedJob(job_id, account, name, _count(ran), told)
-        for job_id, name, told, account, start, ran in _rows(text, mark, fields=MARK_FIELDS)
-        if _second(start) is not None
+        MarkedJob(job_id, account, name, count_of(ran), told)
+        for job_id, name, told, account, start, ran in read_rows(text, mark, fields=MARK_FIELDS)
+        if second_of(start) is not None
     ]
 
 
-def _rows(text: str, mark: str, *, fields: tuple[str, ...]) -> Iterator[list[str]]:
+def read_rows(text: str, mark: str, *, fields: tuple[str, ...]) -> Iterator[list[str]]:
     """What ``sacct -P --delimiter=MARK`` wrote.
 
     Whoever submits a job chooses its name and can write its comment. What he writes there is never
@@ -104,7 +104,7 @@ def used_in(runs: Iterable[BookedRun], *, from_s: int, to_s: int) -> dict[str, i
     return found
 
 
-def _second(word: str) -> int | None:
+def second_of(word: str) -> int | None:
     if word in _NEVER:
         return None
     if not _SECONDS.match(word):
@@ -112,7 +112,7 @@ def _second(word: str) -> int | None:
     return int(word)
 
 
-def _count(word: str) -> int:
+def count_of(word: str) -> int:
     if not _COUNT.match(word):
         raise InvalidValue("sacct", word[:40], "a count")
     return int(word)

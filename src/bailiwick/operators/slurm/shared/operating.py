@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -60,9 +61,11 @@ from bailiwick.operators.slurm.shared.plans import (
     plan_end_of_grant,
 )
 from bailiwick.operators.slurm.shared.shape import QueueGrant, partition_of, plan_shape
+from bailiwick.operators.slurm.shared.telling import SharedUseTeller
 from bailiwick.operators.slurm.wanted import CONTROLLER, WORKER, Cluster, ClusterWish
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.shared import AttachmentPhase, ContributionPhase
+from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import DomainKind
 from bailiwick.wire.instances import Instance
 from bailiwick.wire.shared import SharedRuntimeView
@@ -93,6 +96,10 @@ class SharedSlurmOperator(SlurmOperator):
     _nobodys: Mapping[str, tuple[float, str]] = MappingProxyType({})
     """When jobs were found that are nobody's, and why."""
 
+    @cached_property
+    def _use(self) -> SharedUseTeller:
+        return SharedUseTeller(now=self._now)
+
     def _scene(self, instance: Instance, kit: Kit) -> Scene:
         talk = MemberTalk(kit, self._programs, self._pool, is_shared=True)
         return Scene.of(instance, kit, talk=talk, view=kit.runtime())
@@ -109,6 +116,7 @@ class SharedSlurmOperator(SlurmOperator):
             scene.kit.log.info("is left out", what=what, reason=each.why.value)
         shape = with_probe(shape, mapping)
         part = SharedPart(shape, terms, users_of(mapping.people), mapping.nodes)
+        self._use.owners.see(owners_of(scene, mapping, seen=seen), now_s=int(self._now()))
         new = [key for key in scene.running if scene.noted(key) is None]
         if new:
             scene.kit.note_use(KEY, "apply")
@@ -192,8 +200,8 @@ class SharedSlurmOperator(SlurmOperator):
         )
 
     def _tell(self, scene: Scene, *, is_last: bool = False) -> None:
-        """Nothing: whose a job is, is its account's project here, not the mark of a call."""
-        del scene, is_last
+        """Whose jobs ran on whose workers; of the runtime as a whole nothing is told besides."""
+        self._use.tell(scene, is_last=is_last)
 
     # -- what should not be ------------------------------------------------------------------
 
@@ -245,6 +253,18 @@ def mapping_of(
     names = {key: name for name, key in keys.items()}
     named = tuple(replace(each, name=names[each.name]) for each in mapping.nodes)
     return replace(mapping, nodes=tuple(sorted(named, key=lambda each: each.name)))
+
+
+def owners_of(
+    scene: Scene, mapping: SharedMapping, *, seen: Mapping[str, MemberAtWork]
+) -> dict[str, tuple[str, int]]:
+    """Whose lease each worker has, and since which second; what is reserved is the owner's."""
+    assert scene.view is not None
+    reserved = scene.view.runtime.owner_project
+    return {
+        node.name: (node.project or reserved, seen[node.name].lease.granted_ms // MILLI)
+        for node in mapping.nodes
+    }
 
 
 def _whole_lines(text: str) -> str:
