@@ -31,7 +31,7 @@ def compute(campus: Campus, head: InvoiceHead) -> Invoice:
     bill = bills.PeriodBill(book, from_ms=head.from_ms, to_ms=head.to_ms)
     for record in records:
         bill.add(record)
-    return bills.bill_to(head, bill.lines(), units=bill.unit_lines())
+    return bills.bill_to(head, bill.lines(), units=bill.unit_lines(), settled=bill.settled_lines())
 
 
 def head_of(campus: Campus, name: str, tenant: str, project: str | None = None) -> InvoiceHead:

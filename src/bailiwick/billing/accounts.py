@@ -64,6 +64,16 @@ class AppRevenue:
 
 
 @dataclass(frozen=True, slots=True)
+class BetweenProjects:
+    """What projects of a tenant owe one another: nothing, once all of them are billed."""
+
+    tenant: str
+
+    def __str__(self) -> str:
+        return f"between_projects:{self.tenant}"
+
+
+@dataclass(frozen=True, slots=True)
 class Credits:
     """What was granted or waived."""
 
@@ -79,7 +89,7 @@ class Payments:
         return "payments"
 
 
-LedgerAccount: TypeAlias = Receivable | Revenue | AppRevenue | Credits | Payments
+LedgerAccount: TypeAlias = Receivable | Revenue | AppRevenue | BetweenProjects | Credits | Payments
 """Where money can be."""
 
 

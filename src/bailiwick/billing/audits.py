@@ -37,6 +37,7 @@ from bailiwick.billing.invoices import (
 )
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook, RateChange, card_of
+from bailiwick.billing.settled.lines import SettledLine
 from bailiwick.billing.units.lines import UnitLine
 from bailiwick.metering.records import FoldedRecord
 from bailiwick.vocab.errors import InvalidValue
@@ -167,18 +168,23 @@ def _waiting(due: dict[int, _Due]) -> list[PeriodBill]:
 def _built(rows: _Due) -> Iterator[tuple[int, Invoice | Unbuilt]]:
     for bill in _waiting({0: rows}):
         lines, units = split_by_tenant(bill.lines()), split_by_tenant(bill.unit_lines())
+        settled = split_by_tenant(bill.settled_lines())
         for index, head, own in rows:
             if own is bill:
                 fresh = replace(head, corrects=None, currency=bill.book.currency)
                 both = lines.get(head.tenant, ()), units.get(head.tenant, ())
-                yield index, _invoice(fresh, *both)
+                yield index, _invoice(fresh, *both, settled=settled.get(head.tenant, ()))
 
 
 def _invoice(
-    head: InvoiceHead, lines: Sequence[RatedLine], units: Sequence[UnitLine]
+    head: InvoiceHead,
+    lines: Sequence[RatedLine],
+    units: Sequence[UnitLine],
+    *,
+    settled: Sequence[SettledLine],
 ) -> Invoice | Unbuilt:
     try:
-        return bill_to(head, lines, units=units)
+        return bill_to(head, lines, units=units, settled=settled)
     except InvalidValue as error:
         return Unbuilt(str(error))
 

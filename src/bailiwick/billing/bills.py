@@ -23,6 +23,7 @@ from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook, card_of
 from bailiwick.billing.rating import rate
+from bailiwick.billing.settled.lines import SettledLine, settle
 from bailiwick.billing.units.lines import UnitLine, rate_units
 from bailiwick.metering.fold import JournalMeter
 from bailiwick.metering.meter import Meter
@@ -78,11 +79,23 @@ class PeriodBill:
         from_ms, to_ms = self._windows[0][0], self._windows[-1][1]
         return rate_units(self.meter.told.counted_in(from_ms, to_ms), self.book)
 
+    def settled_lines(self) -> tuple[SettledLine, ...]:
+        """What projects owe one another, in the order in which bills show it."""
+        from_ms, to_ms = self._windows[0][0], self._windows[-1][1]
+        return settle(self.meter.used.counted_in(from_ms, to_ms))
 
-def bill_to(head: InvoiceHead, lines: Iterable[RatedLine], *, units: Iterable[UnitLine]) -> Invoice:
+
+def bill_to(
+    head: InvoiceHead,
+    lines: Iterable[RatedLine],
+    *,
+    units: Iterable[UnitLine],
+    settled: Iterable[SettledLine] = (),
+) -> Invoice:
     """The invoice with this head: of everybody's lines, those that it covers."""
     return Invoice(
         head,
         tuple(line for line in lines if head.covers(line)),
         tuple(line for line in units if head.covers(line)),
+        tuple(line for line in settled if head.covers(line)),
     )

@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 
 from bailiwick.billing.invoices import Invoice
 from bailiwick.billing.lines import RatedLine, money_text, unit_of
+from bailiwick.billing.settled.lines import SettledLine
 from bailiwick.billing.units.lines import UnitLine
 from bailiwick.vocab.app_uses import MemberUse
 from bailiwick.vocab.values import check_integer
@@ -46,6 +47,9 @@ APP_UNIT: Final = "app_unit"
 NOT_PRICED: Final = "not_priced"
 """Why such a line costs nothing, where no card has a price."""
 
+BETWEEN: Final = "between_projects"
+"""The same of what projects owe one another: then ``part`` says which side, ``tag`` whom."""
+
 COLUMNS: Final = (
     *("invoice_id", "corrects", "tenant", "project", "period_start", "period_end"),
     *("journal_size", "currency", "generation", "tag", "lease_class", "resource", "stage"),
@@ -65,6 +69,7 @@ def invoice_csv(invoices: Iterable[Invoice]) -> str:
 def _rows(invoice: Invoice) -> Iterator[Iterator[Cell]]:
     yield from (_row(invoice, line) for line in invoice.lines)
     yield from (_unit_row(invoice, line) for line in invoice.unit_lines)
+    yield from (_settled_row(invoice, line) for line in invoice.settled_lines)
 
 
 def _head_cells(invoice: Invoice, project: str | None) -> Iterator[Cell]:
@@ -100,6 +105,18 @@ def _unit_row(invoice: Invoice, line: UnitLine) -> Iterator[Cell]:
     yield from (money_text(line.cost_micros), line.reports, line.first_seq, line.last_seq)
     yield from (key.instance_id, key.app, None, None, None, None)
     yield from (None if key.price is None else money_text(key.price), line.disputed)
+
+
+def _settled_row(invoice: Invoice, line: SettledLine) -> Iterator[Cell]:
+    """A line of what is settled between projects: below 0 is what the project is owed."""
+    key = line.key
+    yield from _head_cells(invoice, key.project)
+    yield from (None, key.other, None, BETWEEN, None, None)
+    yield from (key.runtime, None, None, iso_time(line.from_ms), iso_time(line.to_ms))
+    yield from (line.quantity, key.unit, line.quantity - line.disputed, key.unit, None)
+    yield from (money_text(line.cost_micros), line.reports, line.first_seq, line.last_seq)
+    yield from (key.runtime_id, key.app, None, None, None, key.side.value)
+    yield from (money_text(key.price), line.disputed)
 
 
 # -- cells -----------------------------------------------------------------------------------

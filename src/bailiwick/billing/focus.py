@@ -25,8 +25,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from bailiwick.billing.export import Cell, csv_text, iso_time
-from bailiwick.billing.invoices import Invoice
+from bailiwick.billing.invoices import AnyLine, Invoice
 from bailiwick.billing.lines import LineKey, RatedLine, money_text, unit_of
+from bailiwick.billing.settled.lines import SettledLine
 from bailiwick.billing.units.lines import UnitLine
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import ResourceKind
@@ -66,6 +67,49 @@ def focus_csv(invoices: Iterable[Invoice], *, provider: str) -> str:
 def _rows(invoice: Invoice, provider: str) -> Iterator[dict[str, Cell]]:
     yield from (focus_row(invoice, line, provider=provider) for line in invoice.lines)
     yield from (focus_unit_row(invoice, line, provider=provider) for line in invoice.unit_lines)
+    for each in invoice.settled_lines:
+        yield focus_settled_row(invoice, each, provider=provider)
+
+
+def focus_settled_row(invoice: Invoice, line: SettledLine, *, provider: str) -> dict[str, Cell]:
+    """One line of what is settled between projects: an adjustment, of both sides of one amount."""
+    key, charged = line.key, line.quantity - line.disputed
+    row: dict[str, Cell] = dict.fromkeys(FOCUS_COLUMNS)
+    told = {"runtime": key.runtime, "side": key.side.value, "with_project": key.other}
+    row |= _account(invoice, key.project, told) | _named(provider) | _period(invoice, line)
+    row |= _sku(f"between.{key.app}.{key.unit}", key.unit, is_charged=True)
+    category, subcategory = _APP
+    row |= {
+        "ChargeCategory": "Adjustment",
+        "ServiceCategory": category,
+        "ServiceName": key.app,
+        "ServiceSubcategory": subcategory,
+        "ChargeDescription": f"{key.runtime}, {key.unit} {key.side.value} with {key.other}",
+    }
+    row |= _money(line.cost_micros, line.cost_micros)
+    quantity = charged if line.cost_micros >= 0 else -charged
+    row |= {
+        "ContractedUnitPrice": money_text(key.price),
+        "ListUnitPrice": money_text(key.price),
+        "ConsumedQuantity": quantity,
+        "ConsumedUnit": key.unit,
+        "PricingQuantity": quantity,
+        "PricingUnit": key.unit,
+        "x_Segments": line.reports,
+        "x_Used": line.quantity,
+        "x_UsedUnit": key.unit,
+        "x_DisputedQuantity": line.disputed,
+    }
+    return row | _settled_records(invoice, line)
+
+
+def _settled_records(invoice: Invoice, line: SettledLine) -> dict[str, Cell]:
+    return {
+        "x_CorrectsInvoiceId": invoice.head.corrects,
+        "x_FirstRecordId": line.first_seq,
+        "x_JournalSize": invoice.head.journal_size,
+        "x_LastRecordId": line.last_seq,
+    }
 
 
 def focus_unit_row(invoice: Invoice, line: UnitLine, *, provider: str) -> dict[str, Cell]:
@@ -143,7 +187,7 @@ def _account(invoice: Invoice, project: str | None, told: dict[str, str]) -> dic
     }
 
 
-def _period(invoice: Invoice, line: RatedLine | UnitLine) -> dict[str, Cell]:
+def _period(invoice: Invoice, line: AnyLine) -> dict[str, Cell]:
     return {
         "ChargeCategory": "Usage",
         "ChargeClass": None if invoice.head.corrects is None else "Correction",

@@ -11,7 +11,7 @@ Rules:
 - A line of a member says whose, and then the body is of version 2. Every other body is as it was
   before there were apps: of version 1, to the last byte.
 - What apps told of their use are lines apart, and then the body is of version 3. One without them
-  does not have the word.
+  does not have the word. So it is with what projects owe one another, and version 4.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bailiwick.billing.charges import ChargeCause
 from bailiwick.billing.invoices import MONEY_MAX, Invoice, InvoiceHead, InvoiceScope
 from bailiwick.billing.lines import CardId, LineKey, Price, RatedLine, unit_of
 from bailiwick.billing.rating import LINES_MAX
+from bailiwick.billing.settled.body import settled_line_body, settled_line_of
 from bailiwick.billing.units.body import unit_line_body, unit_line_of
 from bailiwick.metering.owners import Stage
 from bailiwick.vocab.app_uses import MemberUse
@@ -34,10 +35,12 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
-VERSION: Final = 3
+VERSION: Final = 4
+_WITH_UNITS: Final = 3
 _FIRST: Final = 1
 _WITH_MEMBERS: Final = 2
 _UNIT_LINES: Final = "unit_lines"
+_SETTLED: Final = "settled_lines"
 _MEMBER: Final = "member"
 
 Body = dict[str, Any]
@@ -47,6 +50,7 @@ def body_of(invoice: Invoice) -> Body:
     """The invoice as plain values."""
     head = invoice.head
     units = [unit_line_body(line) for line in invoice.unit_lines]
+    settled = [settled_line_body(line) for line in invoice.settled_lines]
     return {
         "version": _version(invoice),
         "invoice_id": head.invoice_id,
@@ -68,13 +72,16 @@ def body_of(invoice: Invoice) -> Body:
         ],
         "lines": [_line_body(line) for line in invoice.lines],
         **({_UNIT_LINES: units} if units else {}),
+        **({_SETTLED: settled} if settled else {}),
     }
 
 
 def _version(invoice: Invoice) -> int:
     """The first that can say all of it: what was issued before keeps its bytes."""
-    if invoice.unit_lines:
+    if invoice.settled_lines:
         return VERSION
+    if invoice.unit_lines:
+        return _WITH_UNITS
     return _FIRST if all(line.key.member is None for line in invoice.lines) else _WITH_MEMBERS
 
 
@@ -147,7 +154,9 @@ def invoice_of(body: object) -> Invoice:
     lines = tuple(_line_of(row, head) for row in _rows(values, "lines"))
     told = _rows(values, _UNIT_LINES) if _UNIT_LINES in values.names else []
     units = tuple(unit_line_of(row, tenant=head.tenant, currency=head.currency) for row in told)
-    invoice = Invoice(head, lines, units)
+    owed = _rows(values, _SETTLED) if _SETTLED in values.names else []
+    settled = tuple(settled_line_of(row, tenant=head.tenant) for row in owed)
+    invoice = Invoice(head, lines, units, settled)
     if (right := body_of(invoice)) != body:
         names = sorted({*right, *values.names})
         wrong = next(name for name in names if not values.is_(name, right))

@@ -7,7 +7,8 @@ Rules:
 - Lines lie within the invoice's scope, period and currency, one for each key, in one order. A
   foreign line is refused: it is never left out, and never billed to somebody else.
 - A total is the sum of its rounded lines: of what was held, and of what apps told of their use,
-  which are lines of their own.
+  which are lines of their own. So is what projects owe one another; on the invoice of a whole
+  tenant that is nothing.
 - An issued invoice never changes. What is known later is a correction: another invoice that names
   the first and has the differences. The first, its corrections and a difference of nothing add up
   to what a fresh one says, line by line.
@@ -23,6 +24,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from bailiwick.billing.accounts import (
     AppRevenue,
+    BetweenProjects,
     EntryKind,
     LedgerEntry,
     Posting,
@@ -30,6 +32,13 @@ from bailiwick.billing.accounts import (
     Revenue,
 )
 from bailiwick.billing.lines import LineKey, RatedLine, sort_lines
+from bailiwick.billing.settled.lines import (
+    SettledKey,
+    SettledLine,
+    changed_settled,
+    check_sides,
+    sort_settled,
+)
 from bailiwick.billing.units.lines import UnitKey, UnitLine, changed_units, sort_units
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, check_integer, check_name
@@ -46,6 +55,9 @@ class InvoiceScope(StrEnum):
     """All of a tenant, with every project and what belongs to none."""
     PROJECT = "project"
     """One project; or, if it has no name, what belongs to none."""
+
+
+AnyLine: TypeAlias = RatedLine | UnitLine | SettledLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +85,7 @@ class InvoiceHead:
         if self.corrects == self.invoice_id:
             raise InvalidValue("corrects", self.corrects, "another invoice")
 
-    def covers(self, line: RatedLine | UnitLine) -> bool:
+    def covers(self, line: AnyLine) -> bool:
         """Whether a line belongs on this invoice, by whose it is."""
         is_own = line.key.tenant == self.tenant
         return is_own and (self.scope is InvoiceScope.TENANT or line.key.project == self.project)
@@ -86,21 +98,25 @@ class InvoiceHead:
 
 @dataclass(frozen=True, slots=True)
 class Invoice:
-    """A head and its lines, in their order: of what was held, and of what apps told."""
+    """A head and its lines, in their order: held, told by apps, and settled between projects."""
 
     head: InvoiceHead
     lines: tuple[RatedLine, ...]
     unit_lines: tuple[UnitLine, ...] = ()
+    settled_lines: tuple[SettledLine, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", sort_lines(self.lines))
         object.__setattr__(self, "unit_lines", sort_units(self.unit_lines))
+        object.__setattr__(self, "settled_lines", sort_settled(self.settled_lines))
         _check_keys([line.key for line in self.lines])
         _check_keys([line.key for line in self.unit_lines])
+        _check_keys([line.key for line in self.settled_lines])
         for line in self.lines:
             self._check_line(line)
         for each in self.unit_lines:
             self._check_unit_line(each)
+        self._check_settled()
         check_integer("total_micros", self.total_micros, low=-MONEY_MAX, high=MONEY_MAX)
 
     def _check_line(self, line: RatedLine) -> None:
@@ -116,30 +132,46 @@ class Invoice:
             raise InvalidValue("cost_micros", line.cost_micros, f"{right}, by the line's price")
 
     def _check_unit_line(self, line: UnitLine) -> None:
-        head = self.head
         self._check_own(line)
-        if not (line.from_ms <= line.to_ms and head.from_ms < line.to_ms <= head.to_ms):
-            raise self._outside(line)
-        if head.corrects is not None:
+        self._check_counted(line)
+        if self.head.corrects is not None:
             return
-        if not 0 <= line.disputed <= line.quantity:
-            raise InvalidValue("disputed", line.disputed, "no more than was told")
         if (right := line.key.cost(line.quantity, disputed=line.disputed)) != line.cost_micros:
             raise InvalidValue("cost_micros", line.cost_micros, f"{right}, by the line's price")
 
-    def _check_own(self, line: RatedLine | UnitLine) -> None:
-        """Whose it is, in which currency, and that its costs can be told."""
+    def _check_settled(self) -> None:
+        for line in self.settled_lines:
+            self._check_whose(line)
+            self._check_counted(line)
+            check_integer("cost_micros", line.cost_micros, low=-MONEY_MAX, high=MONEY_MAX)
+        if self.head.scope is InvoiceScope.TENANT:
+            check_sides(self.settled_lines)
+
+    def _check_counted(self, line: UnitLine | SettledLine) -> None:
+        """In which period it counts, and no more of it disputed than was told."""
+        head = self.head
+        if not (line.from_ms <= line.to_ms and head.from_ms < line.to_ms <= head.to_ms):
+            raise self._outside(line)
+        if head.corrects is None and not 0 <= line.disputed <= line.quantity:
+            raise InvalidValue("disputed", line.disputed, "no more than was told")
+
+    def _check_whose(self, line: AnyLine) -> None:
         head = self.head
         if not head.covers(line):
             whose = f"{head.tenant}, {head.scope} {head.project or ''}".rstrip()
             raise InvalidValue("lines", (line.key.tenant, line.key.project), f"lines of {whose}")
+
+    def _check_own(self, line: RatedLine | UnitLine) -> None:
+        """Whose it is, in which currency, and that its costs can be told."""
+        head = self.head
+        self._check_whose(line)
         if line.key.card.currency != head.currency:
             raise InvalidValue("currency", line.key.card.currency, head.currency)
         low = 0 if head.corrects is None else -MONEY_MAX
         check_integer("cost_micros", line.cost_micros, low=low, high=MONEY_MAX)
         check_integer("list_cost_micros", line.list_cost_micros, low=low, high=MONEY_MAX)
 
-    def _outside(self, line: RatedLine | UnitLine) -> InvalidValue:
+    def _outside(self, line: AnyLine) -> InvalidValue:
         period = f"within {self.head.from_ms} to {self.head.to_ms}"
         return InvalidValue("lines", (line.from_ms, line.to_ms), period)
 
@@ -148,9 +180,10 @@ class Invoice:
         """What the invoice comes to."""
         return sum(line.cost_micros for line in self._all())
 
-    def _all(self) -> Iterator[RatedLine | UnitLine]:
+    def _all(self) -> Iterator[AnyLine]:
         yield from self.lines
         yield from self.unit_lines
+        yield from self.settled_lines
 
     def by_project(self) -> tuple[tuple[str | None, int], ...]:
         """What each project comes to, in order; what belongs to none comes first."""
@@ -170,13 +203,13 @@ class Invoice:
         return tuple(sorted(sums.items(), key=lambda row: row[0] or ""))
 
 
-def _check_keys(keys: Sequence[LineKey | UnitKey]) -> None:
+def _check_keys(keys: Sequence[LineKey | UnitKey | SettledKey]) -> None:
     for key, after in pairwise(keys):
         if key == after:
             raise InvalidValue("lines", key, "one line for each key")
 
 
-L = TypeVar("L", RatedLine, UnitLine)
+L = TypeVar("L", RatedLine, UnitLine, SettledLine)
 
 
 def split_by_tenant(lines: Iterable[L]) -> dict[str, tuple[L, ...]]:
@@ -195,6 +228,8 @@ def entry_of(invoice: Invoice, *, at_ms: int) -> LedgerEntry:
         for line in invoice.lines
     ]
     lines += [Posting(AppRevenue(line.key.app), -line.cost_micros) for line in invoice.unit_lines]
+    between = BetweenProjects(head.tenant)
+    lines += [Posting(between, -line.cost_micros) for line in invoice.settled_lines]
     return LedgerEntry(
         entry_id=head.invoice_id,
         at_ms=check_integer("at_ms", at_ms, low=0, high=AMOUNT_MAX),
@@ -230,16 +265,18 @@ def correct(
             sums[line.key] = _plus(line, sums[line.key]) if line.key in sums else line
     changes: list[RatedLine] = []
     for line in fresh.lines:
-        before = sums.pop(line.key, None)
-        changes.append(line if before is None else _plus(line, _minus(before)))
+        known = sums.pop(line.key, None)
+        changes.append(line if known is None else _plus(line, _minus(known)))
     changes += [_minus(line) for line in sums.values()]
     kept = [each for each in changes if each.used or each.cost_micros or each.list_cost_micros]
     told = [line for invoice in (issued, *earlier) for line in invoice.unit_lines]
     units = changed_units(told, fresh.unit_lines)
-    if not kept and not units:
+    before = [line for invoice in (issued, *earlier) for line in invoice.settled_lines]
+    settled = changed_settled(before, fresh.settled_lines)
+    if not kept and not units and not settled:
         return Agreed(issued.head.invoice_id)
     head = replace(fresh.head, corrects=issued.head.invoice_id)
-    return Invoice(head, tuple(kept), units)
+    return Invoice(head, tuple(kept), units, settled)
 
 
 def _check_same_matter(issued: Invoice, fresh: Invoice, earlier: Sequence[Invoice]) -> None:
@@ -302,7 +339,7 @@ class HeadDiffers:
 class LineDiffers:
     """Both have the line, and one of its numbers differs."""
 
-    key: LineKey | UnitKey
+    key: LineKey | UnitKey | SettledKey
     field: str
     first: int
     second: int
@@ -312,20 +349,21 @@ class LineDiffers:
 class OnlyInFirst:
     """The second invoice lacks this line."""
 
-    line: RatedLine | UnitLine
+    line: AnyLine
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyInSecond:
     """The first invoice lacks this line."""
 
-    line: RatedLine | UnitLine
+    line: AnyLine
 
 
 Difference: TypeAlias = HeadDiffers | LineDiffers | OnlyInFirst | OnlyInSecond
 
 _NUMBERS: Final = tuple(name for name in RatedLine.__slots__ if name != "key")
 _UNIT_NUMBERS: Final = tuple(name for name in UnitLine.__slots__ if name != "key")
+_SETTLED_NUMBERS: Final = tuple(name for name in SettledLine.__slots__ if name != "key")
 
 
 def compare(first: Invoice, second: Invoice) -> tuple[Difference, ...]:
@@ -335,6 +373,7 @@ def compare(first: Invoice, second: Invoice) -> tuple[Difference, ...]:
     ]
     found += _compared(first.lines, second.lines, _NUMBERS)
     found += _compared(first.unit_lines, second.unit_lines, _UNIT_NUMBERS)
+    found += _compared(first.settled_lines, second.settled_lines, _SETTLED_NUMBERS)
     return tuple(found)
 
 

@@ -44,7 +44,7 @@ def close_books(kernel: Kernel, books: CampusBooks, *, end_ms: int) -> None:
             currency=bill.book.currency,
             journal_size=bill.size,
         )
-        invoice = bill_to(head, lines, units=units)
+        invoice = bill_to(head, lines, units=units, settled=bill.settled_lines())
         books.tenants[tenant].owed_micros = invoice.total_micros
         issue = IssueInvoice(
             invoice=head.invoice_id,

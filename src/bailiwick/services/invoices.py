@@ -27,6 +27,7 @@ from bailiwick.billing.invoices import Agreed, Invoice, InvoiceHead, InvoiceScop
 from bailiwick.billing.invoices import correct as correct_invoice
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook
+from bailiwick.billing.settled.lines import settle
 from bailiwick.billing.units.lines import rate_units
 from bailiwick.iam import Scope
 from bailiwick.kernel import IssueInvoice
@@ -205,7 +206,7 @@ async def _compute(caller: Caller, meter: MeterBook, *, scope: Scope, period: Pe
         journal_size=found.metered.size,
     )
     units = rate_units(found.metered.told, found.prices.book)
-    return bill_to(head, found.lines, units=units)
+    return bill_to(head, found.lines, units=units, settled=settle(found.metered.used))
 
 
 async def _seal(caller: Caller, book: InvoiceBook, invoice: Invoice) -> Invoice:

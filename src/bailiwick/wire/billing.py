@@ -139,11 +139,36 @@ class InvoiceUnitLine(Model):
     last_seq: int
 
 
+class InvoiceSettledLine(Model):
+    """What a project has with another for workers of a shared runtime: two lines of one amount.
+
+    Who ``used`` another's workers owes ``cost_micros``; who ``lent`` them is owed it, and it is
+    negative. What is ``disputed`` is more than those workers held, and moves nothing.
+    """
+
+    project: str
+    runtime_id: int
+    runtime: str
+    app: str
+    side: Literal["used", "lent"]
+    with_project: str
+    unit: str
+    price_micros: int
+    quantity: Digits
+    disputed: Digits
+    cost_micros: int
+    reports: int
+    from_ms: int
+    to_ms: int
+    first_seq: int
+    last_seq: int
+
+
 class InvoiceBody(Model):
     """An invoice: whose it is, of which period, from how many records, and its lines.
 
-    What apps told of their use are lines apart (``unit_lines``); an invoice without any lacks the
-    word.
+    What apps told of their use are lines apart (``unit_lines``), and so is what projects owe one
+    another (``settled_lines``); an invoice without any lacks the word.
     """
 
     version: int
@@ -161,6 +186,7 @@ class InvoiceBody(Model):
     by_generation: list[GenerationSum]
     lines: list[InvoiceLine]
     unit_lines: list[InvoiceUnitLine] | None = Field(default=None, exclude_if=_is_none)
+    settled_lines: list[InvoiceSettledLine] | None = Field(default=None, exclude_if=_is_none)
 
 
 class Invoice(Model):

@@ -59,7 +59,7 @@ def alone(records: Sequence[Record], head: InvoiceHead) -> Invoice:
     bill = PeriodBill(read_prices(own), from_ms=head.from_ms, to_ms=head.to_ms)
     for record in own:
         bill.add(record)
-    return bill_to(head, bill.lines(), units=bill.unit_lines())
+    return bill_to(head, bill.lines(), units=bill.unit_lines(), settled=bill.settled_lines())
 
 
 @st.composite

@@ -226,7 +226,7 @@ def test_a_meter_that_is_read_back_knows_whose_members_they_are() -> None:
     for record in found.records:
         meter.add(record)
     told = json.loads(json.dumps(write_meter(meter)))
-    assert told["format"] == FORMAT == 4
+    assert told["format"] == FORMAT == 5
     again = read_meter(told)
     assert accounts_of(again) == accounts_of(meter)
     assert accounts_of(again) == {None, found.use("worker"), found.use("controller")}
@@ -250,7 +250,7 @@ def test_a_meter_of_the_format_before_is_read_and_goes_on_exactly() -> None:
         again.add(record)
     again.check()
     assert again.meter.totals(found.now_ms) == meter.meter.totals(found.now_ms)
-    for word in (1, 3, FORMAT + 1, None):
+    for word in (1, 3, 4, FORMAT + 1, None):
         with pytest.raises(InvalidValue, match="fold the journal again"):
             read_meter(old | {"format": word})
 

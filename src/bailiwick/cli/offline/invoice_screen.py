@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 import typer
 
 from bailiwick.billing.invoices import (
+    AnyLine,
     Difference,
     HeadDiffers,
     Invoice,
@@ -24,6 +25,7 @@ from bailiwick.billing.invoices import (
     OnlyInSecond,
 )
 from bailiwick.billing.lines import LineKey, RatedLine, money_text, unit_of
+from bailiwick.billing.settled.lines import SettledKey, SettledLine
 from bailiwick.billing.units.lines import UnitKey, UnitLine
 from bailiwick.cli.shared.periods import spell_period
 from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
@@ -41,6 +43,10 @@ _LINES: Final = (
 _UNITS: Final = (
     *("project", "instance", "card", "records", "told", "unit", "disputed", "price of one"),
     "cost",
+)
+_SETTLED: Final = (
+    *("project", "side", "with", "runtime", "records", "quantity", "unit", "disputed"),
+    *("price of one", "cost"),
 )
 _AUDIT: Final = ("invoice", "owner", "period", "issued", "recomputed", "digest")
 
@@ -62,6 +68,7 @@ def draw_invoice(invoice: Invoice) -> None:
         numbers=("line", *_LINES[9:]),
     )
     _draw_units(invoice)
+    _draw_settled(invoice)
     for project, micros in invoice.by_project() if len(invoice.by_project()) > 1 else ():
         typer.echo(f"{printable(project or 'no project')}: {money_text(micros)}")
     corrects = "" if head.corrects is None else f", corrects {head.corrects}"
@@ -83,6 +90,31 @@ def _draw_units(invoice: Invoice) -> None:
         rows=rows,
         title=title,
         numbers=("told", "disputed", "price of one", "cost"),
+    )
+
+
+def _draw_settled(invoice: Invoice) -> None:
+    """What projects owe one another, apart from both."""
+    if invoice.settled_lines:
+        rows = [_settled_cells(line) for line in invoice.settled_lines]
+        numbers = ("quantity", "disputed", "price of one", "cost")
+        title = "Settled between projects for workers of shared runtimes"
+        print_rows(make_console(), _SETTLED, rows=rows, title=title, numbers=numbers)
+
+
+def _settled_cells(line: SettledLine) -> tuple[str, ...]:
+    key = line.key
+    return (
+        key.project,
+        key.side.value,
+        key.other,
+        key.runtime,
+        f"{line.first_seq}-{line.last_seq}",
+        str(line.quantity),
+        key.unit,
+        str(line.disputed) if line.disputed else "-",
+        money_text(key.price),
+        money_text(line.cost_micros),
     )
 
 
@@ -241,8 +273,11 @@ def draw_differences(rows: Sequence[dict[str, object]]) -> None:
         typer.echo(f"and {len(rows) - SHOWN_MAX:,} differences more")
 
 
-def name_line(key: LineKey | UnitKey) -> str:
+def name_line(key: LineKey | UnitKey | SettledKey) -> str:
     """Which line it is, as short as can be."""
+    if isinstance(key, SettledKey):
+        what = f"{key.unit} of {key.runtime} {key.side.value} with {key.other}"
+        return f"{key.project}/{what}"
     if isinstance(key, UnitKey):
         whose = key.project or "no project"
         return f"{whose}/{key.app} #{key.instance_id}/{key.unit}/by {key.card.name}"
@@ -253,8 +288,8 @@ def name_line(key: LineKey | UnitKey) -> str:
     return "/".join(str(part) for part in parts if part is not None)
 
 
-def _amounts(line: RatedLine | UnitLine) -> str:
-    if isinstance(line, UnitLine):
+def _amounts(line: AnyLine) -> str:
+    if isinstance(line, UnitLine | SettledLine):
         return f"{line.quantity} {line.key.unit}, {money_text(line.cost_micros)}"
     unit = unit_of(line.key.kind)
     return f"{shortened(line.quantity)} {unit.name}, {money_text(line.cost_micros)}"
