@@ -37,6 +37,7 @@ ELSEWHERE = frozenset(
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
         *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
+        *("shared_worker.list",),
     }
 )
 """Not answered from the state alone: what a process says of itself, and what is in tables."""

@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.iam import Role
+from bailiwick.kernel import RegisterNode, Submit, Tick
 from bailiwick.kernel.apps.commands import PublishApp, SetEntitlement
+from bailiwick.kernel.apps.instance_commands import MoveMember
 from bailiwick.kernel.apps.shared import commands as cmd
 from bailiwick.kernel.people.commands import CreateProject, SetMember
-from bailiwick.vocab.apps import ControlPlaneScope
-from bailiwick.vocab.shared import ConsentSide
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.services.apps.member_jobs import use_of
+from bailiwick.vocab.app_uses import INSTANCE_LABEL
+from bailiwick.vocab.apps import ControlPlaneScope, MemberPhase
+from bailiwick.vocab.shared import ConsentSide, WorkerAction
+from bailiwick.vocab.values import GIB, ProjectId, TenantId
 from tests.support.app_manifests import service
 from tests.support.http_house import HttpHouse, MovedClock, add_instances, http_house
 
@@ -137,3 +144,71 @@ def test_use_is_settled_once_a_person_of_the_tenant_accepted_the_rule(
     assert view["billing_rule"] == plan["rule"]
     unit = house.ask(TINA, "POST", f"{ONE}/settlement-plans", json={"rates": {"request": 1}})
     assert unit.json()["details"]["reason"] == "unit_not_time"
+
+
+def test_what_is_settled_is_on_invoices_and_for_the_tenant_nothing(
+    house: HttpHouse, clock: MovedClock
+) -> None:
+    member, lease = lend(house, "q")
+    row = placements(house, TINA)[member]
+    sealed = house.records("admission_approved")[-1]
+    assert (row["project"], row["is_contributed"], row["lease_id"]) == ("q", True, lease)
+    assert (row["node"], row["part"]) == (sealed["nodes"][0], "workload")
+    assert [step["kind"] for step in row["steps"]][:: len(row["steps"]) - 1] == [
+        "request_queued",
+        "admission_approved",
+    ]
+    assert row["placed_seq"] == row["steps"][-1]["seq"]
+    assert member in placements(house, QUE)
+    assert member not in placements(house, RIA)
+    clock.ahead_ms += SECOND
+    before = {row["project"]: row["owed_micros"] for row in usage(house, TINA)["balances"]}
+    found, _ = tell(house, clock, ("r", "q", "cpu_second", 1), ("q", "q", "cpu_second", 1))
+    assert found.status_code == 200, found.text
+    whole = usage(house, TINA)
+    (row,) = [r for r in whole["rows"] if (r["user"], r["source"]) == ("r", "q")]
+    assert (row["quantity"], row["owed_micros"]) == (1, 0), "half of two told in one core's second"
+    found, _ = tell(house, clock, ("r", "q", "cpu_second", 1))
+    after = {row["project"]: row["owed_micros"] for row in usage(house, TINA)["balances"]}
+    assert after["r"] - before.get("r", 0) == RATE
+    assert after["q"] - before.get("q", 0) == -RATE
+    assert sum(after.values()) == 0
+    (mine,) = [row for row in usage(house, RIA)["balances"] if row["project"] == "r"]
+    assert mine["owed_micros"] == after["r"]
+    clock.ahead_ms += SECOND
+    draft = "/v1/tenants/lab/invoice-draft?from_ms=1"
+    tenant = house.ask(TINA, "GET", draft).json()["body"]
+    sides = {(row["project"], row["side"], row["cost_micros"]) for row in tenant["settled_lines"]}
+    assert sides == {("r", "used", RATE), ("q", "lent", -RATE)}
+    own = house.ask(RIA, "GET", f"{draft}&project=r").json()["body"]
+    assert [row["side"] for row in own["settled_lines"]] == ["used"]
+    assert own["total_micros"] == RATE
+
+
+def placements(house: HttpHouse, who: str) -> dict[str, Any]:
+    found = house.ask(who, "GET", f"{ONE}/placements")
+    assert found.status_code == 200, found.text
+    return {row["component_key"]: row for row in found.json()["items"]}
+
+
+def lend(house: HttpHouse, project: str) -> tuple[str, int]:
+    """A worker of a project, on a lease of its own."""
+    name, own = f"{project}-0", {"tenant": "lab", "project": project}
+    give = {"component_key": name, "role": "worker", "key": "give"}
+    house.do(cmd.ChangeContribution(**own, runtime="hub", **give, action=WorkerAction.CONTRIBUTE))
+    state = house.runner.read(lambda view: view.state)
+    held = state.apps.instances.held[state.apps.shared.get("lab", "hub").runtime.instance_id]
+    manifest = state.apps.version("lab.hub", "1.0.0").manifest
+    labels = use_of(held.instance, manifest.roles["worker"]).labels()
+    ids = {"tenant": TenantId("lab"), "project": ProjectId(project)}
+    wish = PlacementRequest(**ids, cpu_cores=1, ttl_ms=3_600_000, job_labels=labels)
+    house.do(Submit(wish))  # it waits, until there is a node for it
+    house.do(RegisterNode("n9", NodeCapacity(cpu_cores=64, mem_bytes=64 * GIB)))
+    house.do(Tick())
+    granted = house.records("admission_approved")[-1]
+    assert f"{INSTANCE_LABEL}={held.instance.id}" in granted["job_labels"]
+    lease_id = granted["lease_ids"][0]
+    where = {"tenant": "lab", "project": "p", "instance_id": held.instance.id}
+    number = held.components[name]
+    house.do(MoveMember(**where, member_id=number, phase=MemberPhase.JOINING, lease_id=lease_id))
+    return name, lease_id

@@ -97,6 +97,34 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     assert "being deleted" in done(cli("shared", "show", "two", *LAB))
 
 
+def test_what_use_is_worth_is_planned_and_accepted_and_what_was_used_is_shown(
+    served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be(served, TINA, monkeypatch)
+    priced = (*WISH, "--controller", "any", "--settle", "job_hour=1.5")
+    plan = done(cli("shared", "plan", *priced))
+    assert "a project owes another 1.50 credit for each job_hour on its workers" in plan
+    assert "is shown, and not settled" in done(cli("shared", "plan", *priced[:-2]))
+    one_line(cli("shared", "plan", *priced[:-1], "job_hour"), 2, "cpu_second=0.00002")
+    settle = ("shared", "settle", "main", *LAB, "--rate", "job_hour=0.25")
+    assert "a project owes another 0.25 credit" in done(cli(*settle))
+    digest = done(cli(*settle, "-o", "name")).strip()
+    one_line(cli(*settle, "--accept", "0" * 64), 3, "billing_rule_not_accepted")
+    assert "settles so from now" in done(cli(*settle, "--accept", digest))
+    told = done(cli("shared", "usage", "main", *LAB))
+    assert "main, " in told
+    assert "nothing was told yet" in told
+    assert "which tenant_admin@lab accepted:" in told
+    off = ("shared", "settle", "main", *LAB)
+    done(cli(*off, "--accept", done(cli(*off, "-o", "name")).strip()))
+    assert "nothing of it is settled" in done(cli("shared", "usage", "main", *LAB))
+    rows = done(cli("shared", "workers", "main", *LAB))
+    assert "p-0" in rows
+    be(served, QUE, monkeypatch)
+    assert "p-0" not in done(cli("shared", "workers", "main", *LAB))
+    one_line(cli(*settle), 3, "shared_runtime.manage")
+
+
 def test_an_operator_is_let_in_with_a_token_of_its_own(
     served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from tests.support.app_manifests import service
 from tests.support.http_house import FOREIGN, OWN, HttpHouse
 
 SCOPES = (ControlPlaneScope.PROJECT, ControlPlaneScope.TENANT)
-MANIFEST = service(app="shr", control_plane_scopes=SCOPES)
+MANIFEST = service(app="shr", control_plane_scopes=SCOPES, billing_units=("job_hour",))
 WITHIN_MS = 300_000
 
 

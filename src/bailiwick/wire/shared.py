@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from bailiwick.vocab.apps import InstancePhase, MemberPart
+from bailiwick.vocab.apps import InstancePhase, MemberPart, MemberPhase
 from bailiwick.vocab.shared import (
     AttachmentPhase,
     ContributionPhase,
@@ -316,6 +316,36 @@ class SharedUseSum(Model):
     last_seq: int
     rule_seqs: list[int]
     """The records by which it is worth that."""
+
+
+class PlacementStep(Model):
+    """A record about a lease before it was placed, and the one that placed it."""
+
+    seq: int
+    at_ms: int
+    kind: str
+    reason: str | None
+    """Why it was not placed yet, if it was not."""
+    detail: str | None
+
+
+class SharedPlacement(Model):
+    """A member of a runtime: where it is, whose lease it has, and by which decisions."""
+
+    member_id: int
+    component_key: str
+    role: str
+    part: Annotated[MemberPart, Field(strict=False)]
+    phase: Annotated[MemberPhase, Field(strict=False)]
+    project: str
+    """Whose the lease is: who contributed it, or the owner record."""
+    is_contributed: bool
+    lease_id: int | None
+    node: str | None
+    placed_seq: int | None
+    """The record that placed it."""
+    steps: list[PlacementStep]
+    """What was decided, in order: the last one placed it."""
 
 
 class SharedBalance(Model):

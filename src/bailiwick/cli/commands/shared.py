@@ -25,7 +25,7 @@ from bailiwick.cli.shared.periods import FromOption, MonthOption, ToOption, pars
 from bailiwick.vocab.shared import WorkerAction
 
 if TYPE_CHECKING:
-    from bailiwick.wire.shared import SharedRuntimeRow
+    from bailiwick.wire.shared import SharedPlacement, SharedRuntimeRow
 
 app = noun("Apps that a tenant shares between projects: who has a part, and who pays.")
 
@@ -45,6 +45,24 @@ _ROWS: Columns[SharedRuntimeRow] = Columns(
     lambda r: r.runtime,
     numbers=("record",),
     empty="no shared runtime in this tenant",
+)
+
+
+_PLACED: Columns[SharedPlacement] = Columns(
+    ("worker", "role", "phase", "lease of", "lease", "node", "placed by record", "waited for"),
+    lambda r: (
+        r.component_key,
+        r.role,
+        r.phase.value,
+        r.project if r.is_contributed else f"{r.project} (reserved)",
+        "-" if r.lease_id is None else str(r.lease_id),
+        r.node or "-",
+        "-" if r.placed_seq is None else str(r.placed_seq),
+        ", ".join(f"{s.reason} (record {s.seq})" for s in r.steps if s.reason) or "-",
+    ),
+    lambda r: r.component_key,
+    numbers=("lease", "placed by record"),
+    empty="this runtime has no member that you may see",
 )
 
 
@@ -334,6 +352,17 @@ def show_runtime(ask: Ask, name: Runtime) -> None:
 
     found = ask.client.send(SHARED_RUNTIME_READ, path=_runtime(ask, name))
     ask.printer.thing(found, name=found.runtime.runtime, draw=lambda: draw_runtime(found))
+
+
+@verb(app, "workers", lists=True, scope="tenant")
+def list_workers(ask: Ask, name: Runtime) -> None:
+    """Where each member of a runtime is, whose lease it has, and which record placed it.
+
+    Example: bailiwick shared workers main --tenant lab
+    """
+    from bailiwick.wire.actions.shared import SHARED_WORKER_LIST
+
+    ask.list(SHARED_WORKER_LIST, columns=_PLACED, path=_runtime(ask, name))
 
 
 @verb(app, "usage", scope="tenant")

@@ -18,6 +18,7 @@ from bailiwick.wire.shared import (
     NewSubmitPolicy,
     OperatorToken,
     SettlementPlan,
+    SharedPlacement,
     SharedPlan,
     SharedRuntimeDone,
     SharedRuntimeRow,
@@ -58,6 +59,9 @@ SHARED_RUNTIME_OPERATOR_TOKEN = Action(
 SHARED_RUNTIME_NOTE_USE = Action(
     "shared_runtime.note_use", "Note that a runtime's credential was used", "POST",
     _ONE + "/credential-uses", _P.INSTANCE_UPDATE, _W.TENANT, CredentialUse, Done)
+SHARED_WORKER_LIST = Action(
+    "shared_worker.list", "List where members of a runtime are, and why", "GET",
+    _ONE + "/placements", _P.RUNTIME_READ, _W.TENANT_ROWS, NOTHING, Page[SharedPlacement])
 SHARED_USE_READ = Action(
     "shared_use.read", "Read who used what on whose workers of a runtime", "GET", _ONE + "/usage",
     _P.RUNTIME_READ, _W.TENANT_ROWS, NOTHING, SharedUsage)

@@ -32,7 +32,7 @@ from bailiwick.kernel.apps.shared.joining import (
 )
 from bailiwick.kernel.apps.shared.policies import end_policy, set_policy
 from bailiwick.kernel.apps.shared.use_rules import (
-    check_units,
+    check_known,
     report_use,
     set_settlement,
     settlement_event,
@@ -85,6 +85,8 @@ def billing_rule(state: State, command: cmd.CreateSharedRuntime) -> BillingRule:
     if known is None:
         raise NotFound("version", f"{command.app} {command.version}")
     counts = counts_for(known.manifest, {}, changed=command.counts)
+    rates = command.rates or {}
+    check_known(command.runtime, rates, known=known.manifest.billing_units)
     return BillingRule(
         command.runtime,
         command.environment,
@@ -95,7 +97,7 @@ def billing_rule(state: State, command: cmd.CreateSharedRuntime) -> BillingRule:
         reserved_lines(known.manifest, counts),
         contributable_roles(known.manifest),
         command.withdraw_within_ms,
-        command.rates or {},
+        rates,
     )
 
 
@@ -133,7 +135,6 @@ def _create(state: State, command: cmd.CreateSharedRuntime, now_ms: int) -> Iter
     )
     yield ev.SharedRuntimeCreated(runtime.owner, runtime)
     if command.rates:
-        check_units(state, runtime, units=command.rates)
         yield settlement_event(runtime, command.rates, rule=rule.text, by=command.by)
 
 

@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bailiwick.apps.shared.billing import digest_of_rule, settled_rule
@@ -73,17 +73,20 @@ def _check_time(runtime: SharedRuntime, command: ReportSharedUse, now_ms: int) -
         raise SharedRuntimeRefused(_WHY.WINDOW_TOO_OLD, name, **told)
 
 
-def check_units(
-    state: State, runtime: SharedRuntime, *, units: tuple[str, ...] | Mapping[str, int]
-) -> None:
+def check_units(state: State, runtime: SharedRuntime, *, units: Iterable[str]) -> None:
     """Refuse what is no unit of time of the app."""
     instance = state.apps.instances.held[runtime.instance_id].instance
     known = state.apps.version(runtime.app, instance.version).manifest.billing_units
+    check_known(runtime.name, units, known=known)
+
+
+def check_known(name: str, units: Iterable[str], *, known: Collection[str]) -> None:
+    """Refuse what is not among these units, or is none of time."""
     for unit in sorted({*units}):
         if unit not in known:
-            raise SharedRuntimeRefused(_WHY.UNIT_UNKNOWN, runtime.name, unit=unit)
+            raise SharedRuntimeRefused(_WHY.UNIT_UNKNOWN, name, unit=unit)
         if span_of(unit) is None:
-            raise SharedRuntimeRefused(_WHY.UNIT_NOT_TIME, runtime.name, unit=unit)
+            raise SharedRuntimeRefused(_WHY.UNIT_NOT_TIME, name, unit=unit)
 
 
 def rule_with(runtime: SharedRuntime, rates: Mapping[str, int]) -> str:

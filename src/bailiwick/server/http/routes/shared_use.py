@@ -1,4 +1,4 @@
-"""Use of workers between projects of a shared runtime: parse, call one service, spell."""
+"""Members of a shared runtime, and their use between projects: parse, call one service, spell."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ from typing import Final
 from bailiwick.kernel.apps.shared.use_commands import ReportSharedUse, SetSharedSettlement
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
-from bailiwick.server.http.params import FromMs, ToMs
+from bailiwick.server.http.params import FromMs, Limit, NameCursor, ToMs, spell_page
 from bailiwick.server.http.routes.shared import Place, spell_settlement
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services.apps.shared import using
+from bailiwick.services.apps.shared import placing, using
+from bailiwick.services.apps.shared.placing import MemberPlacement
 from bailiwick.wire import shared as wire
 from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
 
 SEQS_MAX: Final = 100
+
+
+@answers("shared_worker.list")
+async def list_placements(
+    asked: Here, place: Place, *, cursor: NameCursor = None, limit: Limit = 100
+) -> Page[wire.SharedPlacement]:
+    """Where each member is, whose lease it has, and the records that decided it."""
+    history = asked.tables.history
+    found = await placing.page(asked, history, place=place, after=cursor, limit=limit)
+    return spell_page(found, _placement)
 
 
 @answers("shared_use.read")
@@ -105,3 +117,33 @@ async def set_settlement(asked: Changing, place: Place, *, body: wire.AcceptedSe
         )
 
     return spell_done(await using.settle(asked, place, command=command))
+
+
+def _placement(found: MemberPlacement) -> wire.SharedPlacement:
+    member = found.placed.member
+    return wire.SharedPlacement(
+        member_id=member.id,
+        component_key=member.component_key,
+        role=member.role,
+        part=found.placed.part,
+        phase=member.phase,
+        project=found.placed.project,
+        is_contributed=member.source is not None,
+        lease_id=member.lease_id,
+        node=found.node,
+        placed_seq=found.placed_seq,
+        steps=[
+            wire.PlacementStep(
+                seq=each.seq,
+                at_ms=each.at_ms,
+                kind=each.kind.value,
+                reason=_word(each.body.get("reason")),
+                detail=_word(each.body.get("detail")),
+            )
+            for each in found.steps
+        ],
+    )
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
