@@ -196,7 +196,24 @@ class SharedApp:
 
     def start_operator(self) -> None:
         """Begin the operator's program."""
-        environ = {
+        words = ["run", "--alone", "--app", SHARED_APP, "--keys", str(self.folder / "keys")]
+        words += ["--packed", str(self.folder / f"packed-{LATER}")]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen([*APP, *words], env=self._environ(), stderr=log)
+
+    def command(self, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """One of the operator's other commands, to its end."""
+        return subprocess.run(
+            [*APP, verb, "main", *words, "--app", SHARED_APP],
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+
+    def _environ(self) -> dict[str, str]:
+        return {
             **os.environ,
             "BAILIWICK_SERVER": self.server.address,
             "BAILIWICK_TENANT": "lab",
@@ -204,10 +221,6 @@ class SharedApp:
             "BAILIWICK_RUNTIME": "main",
             "BAILIWICK_TOKEN_FILE": str(self.folder / "token"),
         }
-        words = ["run", "--alone", "--app", SHARED_APP, "--keys", str(self.folder / "keys")]
-        words += ["--packed", str(self.folder / f"packed-{LATER}")]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen([*APP, *words], env=environ, stderr=log)
 
     def end_operator(self, number: signal.Signals) -> None:
         """End it."""
