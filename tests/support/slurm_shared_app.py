@@ -328,8 +328,8 @@ class SharedApp:
 
 
 @contextmanager
-def shared_app(nodes: int = 2) -> Iterator[SharedApp]:
-    """A tenant with machines and people, to which the app is offered."""
+def shared_app(*labels: str, nodes: int = 2) -> Iterator[SharedApp]:
+    """A tenant with machines, all with these labels, and people, to which the app is offered."""
     need("slurm")
     if os.geteuid() != 0:
         leave_out("root", "members become the users of several projects, which takes root")
@@ -343,7 +343,9 @@ def shared_app(nodes: int = 2) -> Iterator[SharedApp]:
             stack.callback(_close, found)
             try:
                 for number in range(1, nodes + 1):
-                    found.agents.append(enrol(caller, folder, f"n{number}", server))
+                    agent = enrol(caller, folder, f"n{number}", server)
+                    agent.options = tuple(f"--label={each}" for each in labels)
+                    found.agents.append(agent)
                     found.agents[-1].start(options=("--host-members",))
                 rows = lambda: caller.ask("GET", "/v1/nodes")["items"]  # noqa: E731
                 until(lambda: len(rows()) == nodes, "all machines are known")
