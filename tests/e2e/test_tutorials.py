@@ -15,7 +15,7 @@ from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_re
 
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = ("operator", "researcher", "auditor", "first-app")
-IN_THE_LAB = ("project-cluster",)
+IN_THE_LAB = ("project-cluster", "department-cluster")
 """Those that a reader follows in the lab: ``tests/slurm/test_lab.py``."""
 
 
