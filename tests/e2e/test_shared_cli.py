@@ -75,6 +75,7 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     shown = done(cli("shared", "show", "two", *LAB))
     for line in (
         "two: lab.shr 1.0.0 in test",
+        "a withdrawn worker is back within 5m",
         "q: attached, allowed by tenant_admin@lab, accepted by quentin (record ",
         "q-0 of q: contributed, no lease yet (record ",
         "q to its own queues (record ",

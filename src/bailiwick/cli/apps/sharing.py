@@ -191,10 +191,13 @@ def draw_plan(plan: SharedPlan, owner: str) -> None:
 
 def draw_runtime(found: SharedRuntimeView) -> None:
     """A runtime, for people."""
+    from bailiwick.vocab.units import spell_span
+
     r = found.runtime
     state = "being deleted" if r.is_leaving else r.phase.value
     emit(f"{r.runtime}: {r.app} {r.version} in {r.environment}, {state} (record {r.seq})")
     emit(f"  {r.owner_project} pays for what is reserved; {r.accepted_by} accepted that")
+    emit(f"  a withdrawn worker is back within {spell_span(r.withdraw_within_ms)}")
     emit("attached projects:" if found.attachments else "attached projects: none that you may see")
     for a in found.attachments:
         signed = f"allowed by {a.allowed_by or 'nobody'}, accepted by {a.accepted_by or 'nobody'}"
