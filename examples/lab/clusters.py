@@ -97,7 +97,15 @@ def make_cluster_of_a_project(campus: Campus) -> Runs:
     wish = {"name": "c1", "app": APP, "version": _VERSION, "counts": {"worker": 2}}
     wish |= {"parameters": {"kill_wait_s": 5}}
     made = campus.api.ask("POST", f"{place}/instances", wish)
-    return proved_of(campus, f"{place}/instances/{made['instance_id']}", workers=2)
+    path = f"{place}/instances/{made['instance_id']}"
+
+    def are_placed() -> bool:
+        found = campus.api.ask("GET", f"{path}/members")["items"]
+        return len(found) == 3 and all(each["job_id"] for each in found)
+
+    # Before anything else is: so its members, leases and jobs have the first numbers in every lab.
+    campus.until(are_placed, "the members of c1 have leases")
+    return proved_of(campus, path, workers=2)
 
 
 def make_cluster_of_the_department(campus: Campus) -> Runs:

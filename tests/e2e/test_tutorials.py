@@ -75,6 +75,13 @@ def test_what_a_page_says_is_read_as_a_reader_would() -> None:
     ]
 
 
+def test_what_only_looks_may_be_typed_again_and_nothing_else() -> None:
+    for looks in ("app instance show c1", "shared show x", "shared call x read -- squeue"):
+        assert Typed(f"bailiwick {looks}").is_look
+    for changes in ("shared call x submit -- sbatch --name=read", "app instance delete show"):
+        assert not Typed(f"bailiwick {changes}").is_look
+
+
 @pytest.mark.parametrize(
     ("shown", "seen", "matches"),
     [

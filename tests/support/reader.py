@@ -71,7 +71,8 @@ class Typed:
         """Whether it changes nothing."""
         words = self.command.split()
         is_reading = "call" in words[1:3] and " read -- " in self.command
-        is_known = any(word in LOOKS for word in words[1:3])
+        verb_at = 4 if words[1:2] == ["app"] else 3  # the app's nouns have two words
+        is_known = any(word in LOOKS for word in words[1:verb_at])
         return words[:1] == ["bailiwick"] and (is_known or is_reading)
 
 
