@@ -1,4 +1,4 @@
-"""A leak inside a shared Slurm that somebody with the powers of root made: its operator finds it."""
+"""A leak inside a shared Slurm, made by somebody with the powers of root: its operator finds it."""
 
 from __future__ import annotations
 
