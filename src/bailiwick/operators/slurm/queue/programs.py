@@ -174,7 +174,7 @@ def argv_of(call: TakenCall, place: QueuePlace | None = None) -> list[str]:
         raise CallRefused(f"{name} needs the number of a job, or --name")
     has_script = bool(call.stdin.strip())
     if name == "sbatch" and has_script == any(e.startswith("--wrap=") for e in options):
-        raise CallRefused("give a script on the standard input, or --wrap")
+        raise CallRefused("give a script (--input FILE), or --wrap")
     if name == "sbatch":
         script_options(rule, call.stdin)
     elif has_script:
@@ -228,7 +228,7 @@ def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str]
         elif rule.takes_jobs and _JOB.match(word):
             jobs.append(word)
         elif name == "sbatch":
-            raise CallRefused("no file is read here: give the script on the standard input")
+            raise CallRefused("no file is read here: the script is what --input FILE gives")
         else:
             raise CallRefused(f"{name} takes no word {word[:40]!r}")
     return options, jobs
