@@ -30,7 +30,7 @@ demo: environment ## A fleet, three tenants, jobs that fight; ARGS="..." are pas
 	@$(BIN)/bailiwick demo $(ARGS)
 
 .PHONY: lab
-lab: environment ## A campus to play in until Ctrl-C: a server, four nodes, a Slurm cluster; nothing is left of it
+lab: environment ## A campus to play in until Ctrl-C: a server, four nodes, two Slurm clusters; nothing is left of it
 	@exec $(BIN)/python -m examples.lab $(ARGS)
 
 # What running needs, and no more. Asked every time: it does only what has changed.

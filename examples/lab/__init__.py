@@ -1,1 +1,1 @@
-"""A lab on one machine: ``make lab``. A server, four nodes, a cluster, and people to be."""
+"""A lab on one machine: ``make lab``. A server, four nodes, clusters, and people to be."""

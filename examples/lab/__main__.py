@@ -1,7 +1,8 @@
 """A lab to play in: ``make lab``, or ``python -m examples.lab [--port 7077] [--folder DIR]``.
 
-On one machine, with nothing left behind: a server, four nodes, a cluster of a project, and people
-to be. It needs Linux, the programs of Slurm (``make test-tools``), and root or user namespaces.
+On one machine, with nothing left behind: a server, four nodes, a cluster of a project, one that two
+projects share, and people to be. It needs Linux, the programs of Slurm (``make test-tools``), and
+root or user namespaces; without root the shared cluster is left out.
 """
 
 from __future__ import annotations
@@ -10,12 +11,35 @@ import argparse
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
+from typing import NoReturn
 
-from examples.lab.campus import guide, make_campus, stay
+from examples.lab.campus import Campus, let_people_in, start_nodes, start_server
+from examples.lab.clusters import make_clusters, offer_apps
+from examples.lab.guide import guide
 from examples.lab.room import clean_folder, default_folder, run_in
 
 NEEDED = ("setpriv", "unshare", "slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd")
+
+
+def make_campus(folder: Path, *, port: int) -> Campus:
+    """All of it."""
+    campus = Campus(folder)
+    start_server(campus, port=port)
+    let_people_in(campus)
+    start_nodes(campus)
+    offer_apps(campus)
+    make_clusters(campus)
+    campus.tell("ready")
+    return campus
+
+
+def stay(campus: Campus) -> NoReturn:
+    """Until the lab is ended, or its server is not there any more. Nodes may be lost: try it."""
+    while campus.processes["server"].poll() is None:  # until then
+        time.sleep(0.5)
+    raise SystemExit(f"the server has ended:\n{campus.log_of('server')[-2_000:]}")
 
 
 def main(words: list[str]) -> int:

@@ -55,6 +55,7 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     digest = done(cli("shared", "plan", *WISH, *chosen, "-o", "name")).strip()
     make = ("shared", "create", *WISH, *chosen, "--accept")
     one_line(cli(*make, "0" * 64), 3, "billing_rule_not_accepted")
+    one_line(cli(*make, "0" * 64), 3, "(read who pays with bailiwick shared plan")
     one_line(cli("shared", "plan", *WISH, "--controller", "zone"), 2, "zone=a, or any")
     assert "nothing was changed" in done(cli(*make, digest, "--dry-run"))
     assert "no project is attached to it yet" in done(cli(*make, digest))
@@ -74,6 +75,7 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     shown = done(cli("shared", "show", "two", *LAB))
     for line in (
         "two: lab.shr 1.0.0 in test",
+        "a withdrawn worker is back within 5m",
         "q: attached, allowed by tenant_admin@lab, accepted by quentin (record ",
         "q-0 of q: contributed, no lease yet (record ",
         "q to its own queues (record ",
@@ -89,7 +91,8 @@ def test_a_runtime_is_planned_accepted_joined_and_left(
     done(cli("shared", "withdraw", "two", "q-0", "--within", "1s", *AT_Q))
     assert "open has ended" in done(cli("shared", "policy", "two", "open", "--end", *AT_Q))
     one_line(cli("shared", "delete", "two", *LAB, "-y"), 3, "shared_runtime.manage")
-    done(cli("shared", "detach", "two", *AT_Q, "-y"))
+    left = done(cli("shared", "detach", "two", *AT_Q, "-y"))
+    assert "q is being detached from two" in left
 
     be(served, TINA, monkeypatch)
     assert "q: detaching" in done(cli("shared", "show", "two", *LAB))

@@ -15,7 +15,7 @@ from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_re
 
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = ("operator", "researcher", "auditor", "first-app")
-IN_THE_LAB = ("project-cluster",)
+IN_THE_LAB = ("project-cluster", "department-cluster")
 """Those that a reader follows in the lab: ``tests/slurm/test_lab.py``."""
 
 
@@ -73,6 +73,13 @@ def test_what_a_page_says_is_read_as_a_reader_would() -> None:
         Typed("ls", (), 0, "one"),
         Saved("a.yaml", "k: v\n"),
     ]
+
+
+def test_what_only_looks_may_be_typed_again_and_nothing_else() -> None:
+    for looks in ("app instance show c1", "shared show x", "shared call x read -- squeue"):
+        assert Typed(f"bailiwick {looks}").is_look
+    for changes in ("shared call x submit -- sbatch --name=read", "app instance delete show"):
+        assert not Typed(f"bailiwick {changes}").is_look
 
 
 @pytest.mark.parametrize(

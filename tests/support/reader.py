@@ -41,7 +41,10 @@ from bailiwick.executors.local.supervisor import STATE
 from tests.support.waiting import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACEHOLDERS = ("GRACES_CODE", "BENS_CODE", "EVES_CODE", "CODE", "NODE", "CORES", "INVOICE", "STEP")
+PLACEHOLDERS = (
+    *(f"{name}_CODE" for name in ("ADAS", "BENS", "CLEOS", "DANS", "EVES", "GRACES")),
+    *("CODE", "NODE", "CORES", "INVOICE", "STEP", "DIGEST"),
+)
 LOOKS = ("list", "show", "explain", "report", "logs", "fleet", "status", "whoami")
 """Words of commands that change nothing, so that they may be asked again."""
 
@@ -67,7 +70,10 @@ class Typed:
     def is_look(self) -> bool:
         """Whether it changes nothing."""
         words = self.command.split()
-        return words[:1] == ["bailiwick"] and any(word in LOOKS for word in words[1:3])
+        is_reading = "call" in words[1:3] and " read -- " in self.command
+        verb_at = 4 if words[1:2] == ["app"] else 3  # the app's nouns have two words
+        is_known = any(word in LOOKS for word in words[1:verb_at])
+        return words[:1] == ["bailiwick"] and (is_known or is_reading)
 
 
 @dataclass(frozen=True)

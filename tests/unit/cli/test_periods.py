@@ -13,6 +13,7 @@ from bailiwick.cli.shared.periods import (
     parse_month,
     parse_period,
     parse_time,
+    parse_until,
     spell_money,
     spell_period,
 )
@@ -46,6 +47,15 @@ def test_a_month_ends_where_the_next_begins(year: int, month: int) -> None:
     if after[0] < 9999:
         assert parse_month("--month", f"{after[0]:04}-{after[1]:02}")[0] == end
     assert begin == parse_time("--from", f"{year:04}-{month:02}-01")
+
+
+def test_an_end_can_be_said_as_a_span_from_now() -> None:
+    week = 7 * 86_400_000
+    assert -1_000 <= parse_until("--until", "+7d") - parse_time("--from", "now") - week <= 1_000
+    assert parse_until("--until", "2026-11-01") == parse_time("--from", "2026-11-01")
+    for wrong in ("tomorrow", "7d", "+d", "+7", "+-7d"):
+        with pytest.raises(InvalidValue, match=r"\+7d for in a week"):
+            parse_until("--until", wrong)
 
 
 def test_times_are_utc_unless_they_say_otherwise() -> None:

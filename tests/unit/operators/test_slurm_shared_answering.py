@@ -10,9 +10,15 @@ import pytest
 
 from bailiwick.operators.kit import RanInside
 from bailiwick.operators.slurm.member.door import PROGRAMS
+from bailiwick.operators.slurm.member.shared_host import NO_USER
 from bailiwick.operators.slurm.questions import ASK_SHARED
 from bailiwick.operators.slurm.queue.programs import AWAY, RULES, SHARED_RULES, USAGE
-from bailiwick.operators.slurm.shared.answering import NOBODY, SharedQueueAnswers
+from bailiwick.operators.slurm.shared.answering import (
+    NOBODY,
+    NOT_YET,
+    NOWHERE,
+    SharedQueueAnswers,
+)
 from bailiwick.operators.slurm.shared.people import unix_of
 from bailiwick.vocab.apps import CallVerb
 from bailiwick.vocab.execs import ExecEnd, ExecOutcome
@@ -73,7 +79,7 @@ def test_a_job_is_run_by_who_asked_in_his_projects_account_and_queue() -> None:
     assert (said.exit_code, said.stdout) == (0, "31")
     assert (question["do"], question["user"]) == ("slurm", unix_of("ana").name)
     assert question["argv"] == [
-        *("sbatch", "--nodes=2", "--ignore-pbs", "--account=vision"),
+        *("sbatch", NOWHERE, "--nodes=2", "--ignore-pbs", "--account=vision"),
         "--comment=principal=ana;call=7;correlation=c-1",
         "--partition=vision",
     ]
@@ -83,6 +89,39 @@ def test_a_guest_is_in_his_own_account_and_the_owners_partition() -> None:
     _, (question,) = answered(asked("sbatch", "--wrap=true", part=GUEST))
     assert "--account=vision" in question["argv"]
     assert question["argv"][-1] == "--partition=audio+night"
+
+
+def test_a_job_that_says_nothing_of_its_output_has_none_rather_than_to_fail() -> None:
+    """Nobody has a folder there: Slurm would write to where he may not, and end the job."""
+    said, (question,) = answered(asked("sbatch", "--wrap=true"))
+    assert NOWHERE in question["argv"]
+    assert (said.exit_code, said.stdout) == (0, "31")
+    assert "kept nowhere" in said.stderr
+    script = "#!/bin/sh\n#SBATCH -t 5 -Ho /data/%j\nid\n"
+    for words, given in (
+        (("--wrap=true", "-o/data/%j"), ""),
+        (("--wrap=true", "--output", "/data/%j"), ""),
+        ((), script),
+    ):
+        said, (question,) = answered(asked("sbatch", *words, stdin=given))
+        assert NOWHERE not in question["argv"], "it was told"
+        assert said.stderr == ""
+    _, (question,) = answered(asked("sbatch", stdin="#!/bin/sh\n# SBATCH -o x\necho -o x\n"))
+    assert NOWHERE in question["argv"], "only what Slurm reads counts"
+
+
+def test_what_the_cluster_has_not_learnt_yet_is_to_be_asked_again() -> None:
+    refused = "sbatch: error: Batch job submission failed: Invalid account or account/partition"
+    for told in (
+        {"error": NO_USER},
+        {"code": 1, "out": "", "err": f"{refused} combination specified\n"},
+    ):
+        said, ran = answered(asked("sbatch", "--wrap=true"), Controller(json.dumps(told)))
+        assert (said.exit_code, said.stdout, len(ran)) == (NOT_YET, "", 1)
+        assert "ask again" in said.stderr
+    wrong = {"code": 1, "out": "", "err": "sbatch: error: Invalid numeric value\n"}
+    said, _ = answered(asked("sbatch", "--wrap=true"), Controller(json.dumps(wrong)))
+    assert (said.exit_code, said.stderr) == (1, wrong["err"]), "that is his own mistake"
 
 
 def test_what_is_read_and_cancelled_is_the_projects_and_as_who_asked() -> None:

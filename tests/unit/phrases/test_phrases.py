@@ -18,12 +18,14 @@ from bailiwick.phrases.jobs import FAULTS, phrase_job_reason
 from bailiwick.phrases.nodes import FALLEN, FILTERS
 from bailiwick.phrases.reasons import REASONS, fix_of, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy, remedy_beside
+from bailiwick.phrases.shared import SHARED_FIXES, fix_of_shared
 from bailiwick.phrases.tokens import MINT_DENIALS
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NotEnoughFree, VictimsLeaving
 from bailiwick.scheduler.explain import Remedy, remedy_for
 from bailiwick.scheduler.quota_policy import GpuGenerationLimitExceeded, QuotaScope
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.remedies import RemedyWord
+from bailiwick.vocab.shared import SharedRefusal, SubmitDenial
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.words import (
     BudgetState,
@@ -45,6 +47,8 @@ def test_every_closed_word_has_its_sentence() -> None:
     assert MINT_DENIALS.keys() == set(MintDenial)
     assert BUDGETS.keys() == set(BudgetState)
     assert PHRASES.keys() == set(ReportFindingWord)
+    assert SHARED_FIXES.keys() == {*SharedRefusal, *SubmitDenial}
+    assert all(fix_of_shared(word.value) for word in (*SharedRefusal, *SubmitDenial))
 
 
 @pytest.mark.parametrize("reason", PendingReason)

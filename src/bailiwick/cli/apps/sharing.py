@@ -123,7 +123,8 @@ class SharedPolicyOptions(SharedOptions):
         str | None, typer.Option("--for-person", metavar="NAME", help="Or one person.")
     ] = None
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="It does not hold at this time.")
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Its end, in UTC, or +7d."),
     ] = None
     limit: Annotated[
         list[str] | None, typer.Option("--limit", metavar="NAME=N", help="As the app reads it.")
@@ -135,13 +136,13 @@ class SharedPolicyOptions(SharedOptions):
 
     def grant(self) -> dict[str, Any]:
         """Who may use what, and until when."""
-        from bailiwick.cli.shared.periods import parse_time
+        from bailiwick.cli.shared.periods import parse_until
 
         if self.queue is None or self.until is None:
             raise InvalidValue("--queue", self.queue, "a queue, and --until when it may be used")
         return {
             "queue": self.queue,
-            "until_ms": parse_time("--until", self.until),
+            "until_ms": parse_until("--until", self.until),
             "grantee_project": self.for_project,
             "grantee_person": self.for_person,
             "limits": parse_limits(self.limit),
@@ -259,15 +260,18 @@ def _seqs(row: SharedUseSum) -> str:
 
 def draw_runtime(found: SharedRuntimeView) -> None:
     """A runtime, for people."""
+    from bailiwick.vocab.units import spell_span
+
     r = found.runtime
     state = "being deleted" if r.is_leaving else r.phase.value
     emit(f"{r.runtime}: {r.app} {r.version} in {r.environment}, {state} (record {r.seq})")
     emit(f"  {r.owner_project} pays for what is reserved; {r.accepted_by} accepted that")
-    emit("attached projects:")
+    emit(f"  a withdrawn worker is back within {spell_span(r.withdraw_within_ms)}")
+    emit("attached projects:" if found.attachments else "attached projects: none that you may see")
     for a in found.attachments:
         signed = f"allowed by {a.allowed_by or 'nobody'}, accepted by {a.accepted_by or 'nobody'}"
         emit(f"  {a.project}: {a.phase.value}, {signed} (record {a.seq})")
-    emit("contributed workers:")
+    emit("contributed workers:" if found.workers else "contributed workers: none that you may see")
     for w in found.workers:
         lease = "no lease yet" if w.lease_id is None else f"lease {w.lease_id}"
         emit(f"  {w.component_key} of {w.project}: {w.phase.value}, {lease} (record {w.seq})")

@@ -253,7 +253,7 @@ def detach_project(
         path["project"] = path_word("PROJECT", other)
     action = SHARED_ATTACHMENT_LEAVE if other is None else SHARED_ATTACHMENT_END
     ask.confirm(f"Detach {path['project']} from {name}? Its workers are ended.")
-    ask.change(action, path=path, told=f"{path['project']} is detached from {name}")
+    ask.change(action, path=path, told=f"{path['project']} is being detached from {name}")
 
 
 @verb(app, "contribute", changes=True, scope="project")
@@ -321,6 +321,7 @@ def _change(ask: Ask, name: str, change: dict[str, Any], *, told: str) -> None:
 @with_options(SharedPolicyOptions)
 def set_policy(options: SharedPolicyOptions) -> None:
     """Set or end a policy."""
+    from bailiwick.cli.shared.periods import spell_time
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.shared import SUBMIT_POLICY_END, SUBMIT_POLICY_SET
     from bailiwick.wire.shared import NewSubmitPolicy
@@ -332,7 +333,7 @@ def set_policy(options: SharedPolicyOptions) -> None:
         return
     body = make_body(NewSubmitPolicy, **options.grant())
     who = options.for_project or options.for_person
-    told = f"{who} may use {options.queue} until {options.until}"
+    told = f"{who} may use {options.queue} until {spell_time(body.until_ms)}"
     ask.change(SUBMIT_POLICY_SET, path=path, body=body, told=told)
 
 

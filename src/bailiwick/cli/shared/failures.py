@@ -144,6 +144,7 @@ def spell_error(error: Exception, line: str, *, code: ExitCode) -> str:
 def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.phrases.reasons import fix_of
+    from bailiwick.phrases.shared import fix_of_shared
     from bailiwick.phrases.tokens import MINT_DENIALS
     from bailiwick.wire.answers import Refused, TokenDenied
 
@@ -153,6 +154,8 @@ def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
             what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied.reason, denied.detail)
         case TokenDenied(reason=reason):
             what, fix = f"no token: {MINT_DENIALS[reason]}", ""
+        case None if problem.code is ErrorCode.SHARED_RUNTIME_REFUSED:
+            fix = fix_of_shared(problem.details.get("reason"))
         case None:
             pass
     errors = problem.details.get("errors")

@@ -3,7 +3,7 @@
 Rules:
 
 - A date or a time without a zone is UTC, as a calendar month of a bill is. ``-2h`` is two hours
-  ago.
+  ago, and ``+7d`` is in seven days.
 - Money is typed in units of the currency, with at most six decimals, and is never rounded.
 
 >>> parse_money("LIMIT", "12.5"), spell_money(12_500_000), spell_money(-1_250)
@@ -30,6 +30,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MONEY: Final = re.compile(r"([0-9]{1,10})(?:\.([0-9]{1,6}))?")
 _MONTH: Final = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 _TIME: Final = "a time in UTC such as 2026-11-01 or 2026-11-01T12:00, -2h for two hours ago, or now"
+_TIME_AHEAD: Final = "a time in UTC such as 2026-11-01 or 2026-11-01T12:00, +7d for in a week"
 
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="TIME", help=f"Its begin: {_TIME}.")
@@ -59,6 +60,18 @@ def parse_time(name: str, text: str) -> int:
     if found < 0:
         raise InvalidValue(name, text, "a time after 1970")
     return found
+
+
+def parse_until(name: str, text: str) -> int:
+    """The same, where something is to end: ``+7d`` is in seven days."""
+    from time import time
+
+    if re.fullmatch(r"\+[0-9].*(ms|d|h|m|s)", text):
+        return int(time() * 1000) + parse_span(name, text[1:])
+    try:
+        return parse_time(name, text)
+    except InvalidValue:
+        raise InvalidValue(name, text, _TIME_AHEAD) from None
 
 
 def parse_since(name: str, text: str) -> int:

@@ -26,6 +26,7 @@ PLACE: Final = Path("/media")
 """Where the folder is shown: every system has it, and no job's data is there."""
 UIDS: Final = range(2_000_000_000, 2_100_000_000)
 USERS_MAX: Final = 10_000
+NO_USER: Final = "that is no user of this member"
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_-]{0,31}\Z")
 _OPEN: Final = ("", "etc", "run", "spool", "dev")
 _FILES: Final = ("passwd", "group")
@@ -71,7 +72,7 @@ def uid_of(home: Home, name: object) -> int:
         words = line.split(":")
         if words[0] == name and int(words[2]) in UIDS:
             return int(words[2])
-    raise MemberError("that is no user of this member")
+    raise MemberError(NO_USER)
 
 
 def as_user(home: Home, name: object) -> tuple[str, ...]:

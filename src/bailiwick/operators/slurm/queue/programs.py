@@ -174,9 +174,9 @@ def argv_of(call: TakenCall, place: QueuePlace | None = None) -> list[str]:
         raise CallRefused(f"{name} needs the number of a job, or --name")
     has_script = bool(call.stdin.strip())
     if name == "sbatch" and has_script == any(e.startswith("--wrap=") for e in options):
-        raise CallRefused("give a script on the standard input, or --wrap")
+        raise CallRefused("give a script (--input FILE), or --wrap")
     if name == "sbatch":
-        _check_script(rule, call.stdin)
+        script_options(rule, call.stdin)
     elif has_script:
         raise CallRefused(f"{name} reads nothing")
     comment = call_of(call).comment
@@ -185,8 +185,9 @@ def argv_of(call: TakenCall, place: QueuePlace | None = None) -> list[str]:
     return [name, *options, *bound, *jobs]
 
 
-def _check_script(rule: ProgramRule, script: str) -> None:
-    """A script's own options are held to the same table."""
+def script_options(rule: ProgramRule, script: str) -> list[str]:
+    """A script's own options, which are held to the same table; raises ``CallRefused``."""
+    options: list[str] = []
     for line in script.split("\n"):
         found = line.strip()
         if found.startswith(_OTHERS):
@@ -196,7 +197,8 @@ def _check_script(rule: ProgramRule, script: str) -> None:
         told, _, remark = found.removeprefix(_DIRECTIVE).partition(" #")
         if not _PLAIN.match(told) or "-" in remark:
             raise CallRefused(f"{_DIRECTIVE} lines are plain words here, without quotes")
-        _parse(rule, "sbatch", words=told.split())
+        options += _parse(rule, "sbatch", words=told.split())[0]
+    return options
 
 
 def letters_of(rule: ProgramRule, word: str) -> list[str]:
@@ -226,7 +228,7 @@ def _parse(rule: ProgramRule, name: str, *, words: list[str]) -> tuple[list[str]
         elif rule.takes_jobs and _JOB.match(word):
             jobs.append(word)
         elif name == "sbatch":
-            raise CallRefused("no file is read here: give the script on the standard input")
+            raise CallRefused("no file is read here: the script is what --input FILE gives")
         else:
             raise CallRefused(f"{name} takes no word {word[:40]!r}")
     return options, jobs

@@ -8,11 +8,18 @@ Rules:
   sees to it that he sees and cancels his own jobs alone.
 - Who is none of the cluster's people has no user there: nothing is run.
 - A program is run once. Whose a job is, Slurm's own submit policy writes.
+- What the platform has just allowed Slurm learns with the operator's next look. Until then the
+  answer says that nothing was done and to ask again; waiting here would keep others waiting.
+- People have no folder there, so a job whose output is not told where to go would fail: it goes
+  nowhere, and who submitted it is told so.
 """
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from bailiwick.operators.kit import Kit, reply
+from bailiwick.operators.slurm.member.shared_host import NO_USER
 from bailiwick.operators.slurm.queue.answering import RUN_S, reply_of, run_once
 from bailiwick.operators.slurm.queue.programs import (
     SHARED_RULES,
@@ -20,6 +27,7 @@ from bailiwick.operators.slurm.queue.programs import (
     CallRefused,
     QueuePlace,
     argv_of,
+    script_options,
 )
 from bailiwick.operators.slurm.shared.mapping import SharedTerms
 from bailiwick.operators.slurm.shared.people import unix_of
@@ -30,6 +38,11 @@ from bailiwick.wire.shared import SharedRuntimeView
 
 NOBODY = 77
 """How a program ends that somebody may not run."""
+NOT_YET: Final = 75
+"""How a program ends that did nothing, and would if it were run again in a moment."""
+NOWHERE: Final = "--output=/dev/null"
+_UNKNOWN: Final = "Invalid account or account/partition combination"
+"""What Slurm says of an account in a queue where its books have none: both are told by us."""
 
 
 class SharedQueueAnswers:
@@ -46,14 +59,34 @@ class SharedQueueAnswers:
             argv = argv_of(call, place_of(call.part, ClusterWish.parse(kit.instance.parameters)))
         except CallRefused as refused:
             return reply(USAGE, stderr=f"{refused}\n")
+        is_dropped = argv[0] == "sbatch" and not _has_output(argv, call.stdin)
         question = {
             "do": "slurm",
-            "argv": argv,
+            "argv": [argv[0], NOWHERE, *argv[1:]] if is_dropped else argv,
             "stdin": call.stdin,
             "user": unix_of(call.principal).name,
             "wait_s": RUN_S,
         }
-        return reply_of(run_once(kit, question, is_shared=True))
+        said = run_once(kit, question, is_shared=True)
+        if _is_not_yet(said):
+            told = "the cluster does not know yet that you may; ask again in a moment\n"
+            return reply(NOT_YET, stderr=told)
+        if is_dropped and said.get("code") == 0:
+            said["err"] += "no --output is given: what the job prints is kept nowhere\n"
+        return reply_of(said)
+
+
+def _is_not_yet(said: dict[str, Any]) -> bool:
+    """Whether the cluster refused what the platform allows: then nothing was done."""
+    return said.get("error") == NO_USER or (
+        said.get("code") == 1 and not said["out"] and _UNKNOWN in said["err"]
+    )
+
+
+def _has_output(argv: list[str], script: str) -> bool:
+    """Whether a job says where its output goes, in its words or in its script."""
+    options = [*argv, *script_options(SHARED_RULES["sbatch"], script)]
+    return any(each.startswith("--output=") for each in options)
 
 
 def place_of(part: CallPart, wish: ClusterWish) -> QueuePlace:
