@@ -97,6 +97,7 @@ from tests.support.instance_histories import calls, instances, units_and_checks
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.shared_histories import shared_runtimes
+from tests.support.shared_use_histories import shared_use
 from tests.support.wide_open import wide_settings
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "kernel"
@@ -499,6 +500,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "units-121": units_and_checks,
     "shared-119": shared_runtimes,
     "calls-116": calls,
+    "shared-use-122": shared_use,
 }
 
 
