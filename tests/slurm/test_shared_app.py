@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ import pytest
 from bailiwick.operators.slurm.shared.attribution import Attribution, JobAttributed
 from bailiwick.operators.slurm.shared.findings import ENDED, attributions
 from bailiwick.operators.slurm.shared.people import unix_of
+from bailiwick.operators.slurm.shared.telling import SharedRun, read_shared_runs
 from bailiwick.operators.slurm.wanted import CONTROLLER
+from bailiwick.vocab.errors import InvalidValue
 from tests.processes.caller import CallFailed
 from tests.support.slurm_shared_app import ONE, OWNER, PEOPLE, TENANT, SharedApp, shared_app
 from tests.support.waiting import until
@@ -66,6 +69,7 @@ def test_two_projects_share_a_slurm_and_each_has_its_own_of_it() -> None:
         people_come_by_our_door_too(app)
         nobody_but_the_operator_is_let_into_a_member(app)
         a_policy_opens_just_that(app)
+        whose_jobs_ran_on_which_workers_is_read_from_the_accounting(app)
         a_worker_that_is_withdrawn_is_back_and_its_jobs_are_elsewhere(app)
         a_project_that_leaves_has_no_job_and_no_account_left(app)
         nothing_is_left_of_it(app)
@@ -198,6 +202,22 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     with pytest.raises(CallFailed, match="no_policy"):
         batch(app, "bob", owner="vision", queue="main")
     until(lambda: not app.sbatch("bob", "-p", "vision").is_done, "bob is let in no more")
+
+
+def whose_jobs_ran_on_which_workers_is_read_from_the_accounting(app: SharedApp) -> None:
+    """As the operator reads it for what projects use of one another: by real ``sacct``."""
+    now_s, found = int(time.time()), list[SharedRun]()
+
+    def is_read() -> bool:
+        with suppress(InvalidValue):  # something is on its way to the accounting
+            found[:], _ = read_shared_runs(partial(app.ask, CONTROLLER), (now_s - 3_000, now_s))
+        return bool(found)
+
+    until(is_read, "all is in the accounting")
+    assert {each.project for each in found} == {"vision", "audio"}, "and no probe"
+    assert {node for each in found for node in each.nodes} <= {"worker-0", "worker-63"}
+    assert all(each.run.cpus == 1 for each in found if len(each.nodes) == 1)
+    assert all(now_s - 3_000 < (each.run.start_s or 0) <= now_s for each in found)
 
 
 def places(app: SharedApp) -> dict[str, list[str]]:

@@ -145,6 +145,7 @@ def read_marked(ask: Asking, window: tuple[int, int]) -> Iterator[MarkedJob]:
 
 
 def half_of(begin: int, end: int) -> int:
+    """Where the first half of a window ends."""
     if end - begin <= 1:
         raise InvalidValue("sacct", begin, "fewer jobs in one second")
     return begin + (end - begin) // 2
@@ -166,6 +167,7 @@ def read_books(
     mark: str,
     most: int = _OUT_CHARS_MAX,
 ) -> str | None:
+    """What ``sacct`` writes of a window; nothing if that is too much for one answer."""
     words = ["-aXnPD", f"--delimiter={mark}", "-o", ",".join(fields)]
     begin, end = map(_spell, window)
     told = _program(ask, "sacct", *words, "-S", begin, "-E", end, most=most)

@@ -105,6 +105,7 @@ def used_in(runs: Iterable[BookedRun], *, from_s: int, to_s: int) -> dict[str, i
 
 
 def second_of(word: str) -> int | None:
+    """A time as ``sacct`` writes it; none if it has not come."""
     if word in _NEVER:
         return None
     if not _SECONDS.match(word):
@@ -113,6 +114,7 @@ def second_of(word: str) -> int | None:
 
 
 def count_of(word: str) -> int:
+    """A count as ``sacct`` writes it."""
     if not _COUNT.match(word):
         raise InvalidValue("sacct", word[:40], "a count")
     return int(word)

@@ -123,11 +123,16 @@ class WorkerOwners:
                 if source is None:
                     unknown.add(name)
                     continue
-                for unit, count in (("cpu_second", job.run.cpus), ("gpu_second", job.run.gpus)):
-                    part = count // len(names) + (at < count % len(names))
-                    if part:
-                        found[job.project, source, unit] += part * ran_s
-        return UsedWorkers(dict(sorted(found.items())), tuple(sorted(unknown)))
+                cpus, gpus = (_part(count, at, of=len(names)) for count in job.run[3:5])
+                found[job.project, source, "cpu_second"] += cpus * ran_s
+                found[job.project, source, "gpu_second"] += gpus * ran_s
+        rows = {key: quantity for key, quantity in sorted(found.items()) if quantity}
+        return UsedWorkers(rows, tuple(sorted(unknown)))
+
+
+def _part(count: int, at: int, *, of: int) -> int:
+    """What one of several nodes has of a count."""
+    return count // of + (at < count % of)
 
 
 def parse_shared_runs(text: str, mark: str) -> list[SharedRun]:

@@ -10,8 +10,8 @@ from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import FromMs, Limit, NameCursor, ToMs, spell_page
 from bailiwick.server.http.routes.shared import Place, spell_settlement
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services.apps.shared import placing, using
-from bailiwick.services.apps.shared.placing import MemberPlacement
+from bailiwick.services.apps.shared import placements, using
+from bailiwick.services.apps.shared.placements import MemberPlacement
 from bailiwick.wire import shared as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -25,7 +25,7 @@ async def list_placements(
 ) -> Page[wire.SharedPlacement]:
     """Where each member is, whose lease it has, and the records that decided it."""
     history = asked.tables.history
-    found = await placing.page(asked, history, place=place, after=cursor, limit=limit)
+    found = await placements.page(asked, history, place=place, after=cursor, limit=limit)
     return spell_page(found, _placement)
 
 
