@@ -1,4 +1,4 @@
-"""A history for a recording: what projects use of a runtime that they share, and what that is worth.
+"""A history for a recording: what projects use of a runtime they share, and what that is worth.
 
 Asked through the runtime, told by its operator, in and out of order; rules that are accepted, or of
 which another was read; parts that end.
