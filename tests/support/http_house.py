@@ -52,6 +52,7 @@ from bailiwick.server.http.app import AppTerms, create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.apps.calls import CallDesk
+from bailiwick.services.apps.endpoints.desk import EndpointDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -251,6 +252,7 @@ def http_house(
                 execs=_execs(runner),
                 fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
                 calls=CallDesk(CallBook(store)),
+                endpoints=EndpointDesk(runner),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )

@@ -171,6 +171,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
     duties += [*_submitting(base, jobs, graphs=graphs), *map(nodes_of, clusters)]
     desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
+    kind = registry.DEFAULT
     executor, job_mode = None, None
     if node is not None:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
@@ -190,8 +191,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         elsewhere=frozenset((NODE_EXECUTOR, *(each.name for each in clusters))),
     )
     loop = JobLoop(tools)
-    own = partial(ThisNode, loop, beats, executor=registry.DEFAULT, folder=plan.folder)
-    here = partial(own, job_mode=job_mode)
+    here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
     duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
     duties += [DemoCell(runner, clock)] if plan.demo else []
     webhooks, sends = _webhooks(base, plan)

@@ -76,19 +76,21 @@ def to_caller(headers: Pairs, *, prefix: str) -> Iterator[tuple[bytes, bytes]]:
 
 def redirect_of(location: str, *, prefix: str) -> str | None:
     """Where a redirect leads, below the endpoint's own address; ``None`` if elsewhere."""
+    if not location or not location.isprintable() or "\\" in location or leads_up(location):
+        return None
     try:
         found = urlsplit(location)
         host = found.hostname
     except ValueError:
         return None
-    if host not in (None, "localhost") or (host is None and location.startswith("//")):
-        return None
-    if found.scheme not in ("", "http") or "\\" in location:
-        return None
     query = f"?{found.query}" if found.query else ""
-    if host is None and not location.startswith("/"):
-        return location if location and not found.scheme else None
-    return f"{prefix}/{found.path.lstrip('/')}{query}"
+    if found.scheme == "http" and host == "localhost" and "@" not in found.netloc:
+        return f"{prefix}/{found.path.lstrip('/')}{query}"
+    if found.scheme or found.netloc or location.startswith("//"):
+        return None
+    if location.startswith("/"):
+        return f"{prefix}{found.path}{query}"
+    return None if ":" in found.path.partition("/")[0] else f"{found.path}{query}"
 
 
 def leads_up(target: str) -> bool:

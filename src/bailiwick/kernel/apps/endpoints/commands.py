@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bailiwick.apps.manifest import check_slug
-from bailiwick.journal.fields import INTEGER_MAX, NAME
+from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.vocab.apps import EndpointEnd
 from bailiwick.vocab.values import check_integer, check_kind, check_name
 
@@ -43,7 +43,7 @@ class NoteEndpointClosed:
 
     def __post_init__(self) -> None:
         _check_own(self)
-        check_kind("app", self.app, str)
+        PRINCIPAL.check("app", self.app)
         check_kind("end", self.end, EndpointEnd)
         check_integer("requests", self.requests, low=0, high=INTEGER_MAX)
 
