@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from bailiwick.apps.calls import CallQuestion
+from bailiwick.apps.endpoints.spec import EndpointSpec
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
@@ -287,8 +288,9 @@ def _add_apps(house: HttpHouse) -> None:
 
 def add_instances(house: HttpHouse) -> None:
     """One of each tenant's project, with one member and one task of its operator."""
+    web = {"web": EndpointSpec(role="worker", title="The page", port=8_080)}
     for tenant in (OWN, FOREIGN):
-        house.do(PublishApp(service().canonical, tenant))
+        house.do(PublishApp(service(endpoints=web).canonical, tenant))
         house.do(RegisterArtifact(SERVICE_DIGEST, ArtifactKind.OCI, "main", tenant))
         house.do(ChangeArtifact(SERVICE_DIGEST, tenant, trust=ArtifactTrust.VERIFIED))
         house.do(SetEntitlement(f"{tenant}.svc", True, tenant=tenant))
