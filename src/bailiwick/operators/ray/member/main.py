@@ -223,7 +223,8 @@ def run(words: argparse.Namespace) -> int:
     try:
         return member.run()
     finally:
-        Path(CLUSTER).unlink(missing_ok=True)
+        for name in (CLUSTER, DASHBOARD):
+            Path(name).unlink(missing_ok=True)
         end_all()
 
 
