@@ -291,6 +291,26 @@ def test_what_is_no_http_and_what_is_cut_short_is_not_told_as_whole(story: Story
         story.member.ask("/short")
 
 
+def test_a_replica_that_follows_passes_all_of_it_on(story: Story) -> None:
+    second = Server(story.folder, "two", "--data-dir", str(story.folder / "data"))
+    with running(second):
+        until(lambda: second.is_one_of("following"), "it follows")
+        through = Opened(second, story.member.token, story.path)
+        until(lambda: through.ask().status_code == 200, "it knows who leads")
+        assert through.ask().headers["x-bailiwick-endpoint"] == "web"
+        assert through.ask().headers["content-security-policy"].startswith("sandbox;")
+        much = os.urandom(3_000_000)
+        for body in (much, iter([much])):
+            told = through.ask("/put?a=%20b", method="PUT", content=body).json()
+            assert (told["path"], told["size"]) == ("/put?a=%20b", len(much))
+            assert story.member.token not in json.dumps(told)
+        assert through.ask("/big").content == bytes(range(256)) * 20_000
+        assert through.ask("/away").headers["location"].endswith("/endpoints/web/echo?from=away")
+        with pytest.raises(httpx2.RemoteProtocolError):
+            through.ask("/short")
+        assert Opened(second, story.stranger.token, story.path).ask().status_code == 404
+
+
 def test_no_protocol_is_switched_to(story: Story) -> None:
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     told = story.member.ask("/echo", headers=upgrade).json()
