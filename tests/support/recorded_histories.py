@@ -93,7 +93,12 @@ from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
-from tests.support.instance_histories import calls, instances, units_and_checks
+from tests.support.instance_histories import (
+    calls,
+    endpoints,
+    instances,
+    units_and_checks,
+)
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.shared_histories import shared_runtimes
@@ -499,6 +504,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "units-121": units_and_checks,
     "shared-119": shared_runtimes,
     "calls-116": calls,
+    "endpoints-125": endpoints,
 }
 
 
