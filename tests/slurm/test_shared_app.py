@@ -16,11 +16,10 @@ from uuid import uuid4
 import pytest
 
 from bailiwick.operators.slurm.shared.attribution import Attribution, JobAttributed
-from bailiwick.operators.slurm.shared.findings import ENDED
+from bailiwick.operators.slurm.shared.findings import ENDED, attributions
 from bailiwick.operators.slurm.shared.people import unix_of
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from tests.processes.caller import CallFailed
-from tests.support.slurm_shared import attributions_in
 from tests.support.slurm_shared_app import ONE, OWNER, PEOPLE, TENANT, SharedApp, shared_app
 from tests.support.waiting import until
 
@@ -36,8 +35,9 @@ def contribute(app: SharedApp, worker: str = "vision-a") -> None:
     app.people["alice"].ask("POST", app.part("vision", "workers"), body, key=f"give-{worker}")
 
 
-def attributions(app: SharedApp) -> dict[str, Attribution]:
-    return attributions_in(app.slurm(*ENDED, "-S", "now-1day"), but="bailiwick.probe")
+def whose(app: SharedApp) -> dict[str, Attribution]:
+    found = attributions(app.slurm(*ENDED, "-S", "now-1day"), but="bailiwick.probe")
+    return {each.job_id: each for each in found}
 
 
 def leases(app: SharedApp) -> dict[str, str]:
@@ -85,8 +85,8 @@ def who_pays_is_whose_lease_it_is(app: SharedApp) -> None:
 def everybody_lands_on_his_own_account_and_on_no_other(app: SharedApp) -> None:
     own = {"alice": "vision", "bob": "audio", "carl": "vision"}
     jobs = {app.sbatch(who).job_id: who for who in own}
-    until(lambda: {*jobs} <= {*attributions(app)}, "the accounting has them")
-    found = attributions(app)
+    until(lambda: {*jobs} <= {*whose(app)}, "the accounting has them")
+    found = whose(app)
     for job, who in jobs.items():
         assert found[job] == JobAttributed(job, who, own[who], None)
     assert may(app, "alice", project="vision", owner="vision")["is_allowed"]
@@ -149,9 +149,9 @@ def people_come_by_our_door_too(app: SharedApp) -> None:
         said = by_door(app, "bob", "sbatch", *words, "--wrap=true")
         assert (said["exit_code"], said["stdout"]) == (64, ""), "neither is his to say"
     until(lambda: not app.jobs(), "all have ended")
-    until(lambda: {*jobs.values()} <= {*attributions(app)}, "the accounting has them")
+    until(lambda: {*jobs.values()} <= {*whose(app)}, "the accounting has them")
     for who, job in jobs.items():
-        assert attributions(app)[job] == JobAttributed(job, who, PEOPLE[who], None)
+        assert whose(app)[job] == JobAttributed(job, who, PEOPLE[who], None)
 
 
 def nobody_but_the_operator_is_let_into_a_member(app: SharedApp) -> None:
@@ -188,8 +188,8 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     assert not may(app, "alice", project="vision", owner="audio")["is_allowed"]
     refused(app, "bob", "-A", "vision", "-p", "vision")
     refused(app, "alice", "-p", "audio")
-    until(lambda: job in attributions(app), "the accounting has all of it")
-    assert attributions(app)[job] == JobAttributed(job, "bob", "audio", "guests")
+    until(lambda: job in whose(app), "the accounting has all of it")
+    assert whose(app)[job] == JobAttributed(job, "bob", "audio", "guests")
     # Somebody with the powers of root changes whose it was: it is nobody's, and said to be.
     words = ("where", f"jobid={job}", "set", "admincomment=mine")
     app.slurm("sacctmgr", "-i", "modify", "job", *words)

@@ -17,7 +17,7 @@ from bailiwick.operators.slurm.shared.attribution import (
     JobUnattributed,
     UnattributedReason,
 )
-from bailiwick.operators.slurm.shared.findings import ENDED
+from bailiwick.operators.slurm.shared.findings import ENDED, attributions
 from bailiwick.operators.slurm.shared.plans import plan_detach, plan_end_of_grant
 from bailiwick.operators.slurm.shared.submit_policy import GRANTS
 from bailiwick.wire.shared import SubmitRight
@@ -28,7 +28,6 @@ from tests.support.slurm_shared import (
     KILL_WAIT_S,
     TERMS,
     SharedSlurm,
-    attributions_in,
     shared_slurm,
 )
 from tests.support.waiting import until
@@ -68,8 +67,8 @@ def guest_right(until_ms: int) -> SubmitRight:
     )
 
 
-def attributions(slurm: SharedSlurm) -> dict[str, Attribution]:
-    return attributions_in(slurm.run(*ENDED, "-S", "now-1day"))
+def whose(slurm: SharedSlurm) -> dict[str, Attribution]:
+    return {each.job_id: each for each in attributions(slurm.run(*ENDED, "-S", "now-1day"))}
 
 
 def test_what_is_as_it_shall_be_takes_no_change(slurm: SharedSlurm) -> None:
@@ -83,12 +82,12 @@ def test_everybody_submits_to_the_project_that_is_his_own(slurm: SharedSlurm) ->
             "", "bob@lab", "audio", None
         ),
     }
-    until(lambda: {*jobs} <= {*attributions(slurm)}, "the accounting has them")
-    found = attributions(slurm)
-    for job_id, whose in jobs.items():
+    until(lambda: {*jobs} <= {*whose(slurm)}, "the accounting has them")
+    found = whose(slurm)
+    for job_id, person in jobs.items():
         told = found[job_id]
         assert isinstance(told, JobAttributed)
-        assert (told.identity, told.project) == (whose.identity, whose.project)
+        assert (told.identity, told.project) == (person.identity, person.project)
 
 
 ELSEWHERE = [
@@ -211,8 +210,8 @@ def test_a_policy_that_fails_refuses(slurm: SharedSlurm, fault: str) -> None:
 def test_a_job_that_came_by_no_policy_is_a_finding(slurm: SharedSlurm) -> None:
     with slurm.policy_off():
         job = slurm.sbatch(ALICE, "-p", "vision").job_id
-    until(lambda: job in attributions(slurm), "the accounting has it")
-    told = attributions(slurm)[job]
+    until(lambda: job in whose(slurm), "the accounting has it")
+    told = whose(slurm)[job]
     assert told == JobUnattributed(job, UnattributedReason.NO_MARK, ALICE, "vision")
 
 
@@ -231,8 +230,8 @@ def test_a_guest_is_let_into_just_that_queue_and_meets_nobody_there(slurm: Share
         assert slurm.jobs("-j", mine) == [f"{mine} PENDING Resources"], "though there is room"
         slurm.run("scancel", theirs)
         until(lambda: not slurm.jobs("-j", mine), "then it ran")
-        until(lambda: mine in attributions(slurm), "the accounting has it")
-        told = attributions(slurm)[mine]
+        until(lambda: mine in whose(slurm), "the accounting has it")
+        told = whose(slurm)[mine]
         assert told == JobAttributed(mine, "alice@lab", "vision", "guests")
         assert not slurm.by(ALICE, "scontrol", "requeue", mine).is_done, "nor does it run again"
         a_policy_that_ends_takes_what_waits_with_it(slurm)

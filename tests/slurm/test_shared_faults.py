@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from tests.slurm.test_shared_app import contribute
-from tests.support.slurm_shared_app import ONE, TENANT, SharedApp, shared_app
+from tests.support.slurm_shared_app import LATER, ONE, TENANT, SharedApp, shared_app
 from tests.support.waiting import WAIT_S, until
 
 VICTIMS = ("operator", "slurmctld", "slurmdbd", "agent", "server")
@@ -54,7 +54,9 @@ def _quietly(is_well: Callable[[], bool]) -> bool:
 def test_whatever_is_killed_at_each_step_it_converges_and_nothing_leaks(seed: int) -> None:
     with shared_app() as app:
         faults = Faults(app, seed)
-        app.create(withdraw_within_ms=30_000)
+        storage = app.folder / "storage"
+        storage.mkdir()
+        app.create(withdraw_within_ms=30_000, storage=str(storage))
         app.start_operator()
         faults.after("create", lambda: app.runs(1) and is_held_once(app))
         for project, who in (("vision", "alice"), ("audio", "bob")):
@@ -62,6 +64,10 @@ def test_whatever_is_killed_at_each_step_it_converges_and_nothing_leaks(seed: in
             faults.after(f"attach {project}", lambda who=who: app.sbatch(who).is_done)
         contribute(app)
         faults.after("contribute", lambda: app.runs(2) and is_held_once(app))
+        before = until(lambda: ended(app, "bob"), "a job of audio's has ended", wait_s=PATIENCE_S)
+        app.change("upgrade", {"version": LATER})
+        faults.after("upgrade", lambda: is_of(app, LATER) and is_held_once(app))
+        assert app.state(before) == "COMPLETED", "what was accounted stays so"
         job = until(lambda: begun(app, "alice"), "a job of vision's runs", wait_s=PATIENCE_S)
         withdraw(app)
         faults.after("withdraw", lambda: app.runs(1) and is_held_once(app))
@@ -74,6 +80,7 @@ def test_whatever_is_killed_at_each_step_it_converges_and_nothing_leaks(seed: in
         until(lambda: not app.leases(), "all leases are back")
         until(lambda: not app.inside_pids(), "no process of a member is left")
         until(lambda: not list((app.folder / "keys").iterdir()), "nor is its key")
+        until(lambda: not list(storage.iterdir()), "nor is anything on its storage")
         assert not os.path.ismount(Path("/media"))
         print("killed", faults.done)
 
@@ -82,6 +89,20 @@ def begun(app: SharedApp, who: str) -> str:
     """A job that runs where it can, whatever just happened."""
     told = app.sbatch(who, "-w", "worker-63", seconds=600)
     return told.job_id if told.is_done else ""
+
+
+def is_of(app: SharedApp, version: str) -> bool:
+    """Whether jobs run on both workers, and every member is of that version."""
+    return app.runs(2) and {each["version"] for each in app.members().values()} == {version}
+
+
+def ended(app: SharedApp, who: str) -> str:
+    """A job that did its work, whatever just happened."""
+    told = app.sbatch(who)
+    if not told.is_done:
+        return ""
+    until(lambda: _quietly(lambda: app.state(told.job_id) == "COMPLETED"), "it is accounted")
+    return told.job_id
 
 
 def withdraw(app: SharedApp) -> None:

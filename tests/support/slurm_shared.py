@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
 
-from bailiwick.operators.slurm.shared.attribution import Attribution, attribute, parse_row
 from bailiwick.operators.slurm.shared.books import books_of, difference
 from bailiwick.operators.slurm.shared.books_reading import load_books
 from bailiwick.operators.slurm.shared.mapping import (
@@ -230,14 +229,3 @@ def shared_slurm() -> Iterator[SharedSlurm]:
 
 def _base() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-def attributions_in(text: str, *, but: str = "") -> dict[str, Attribution]:
-    """Whose the jobs were that have ended: before, the accounting may lack a job's mark."""
-    found = {}
-    for line in text.splitlines():
-        end, _, rest = line.partition("|")
-        row = parse_row(rest)
-        if end != "Unknown" and row.account != but:
-            found[row.job_id] = attribute(row)
-    return found

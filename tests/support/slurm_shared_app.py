@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,14 @@ from tests.processes.caller import HttpCaller
 from tests.processes.harness import Server, running
 from tests.processes.node_agents import Agent, enrol
 from tests.support.ports import free_ports
+from tests.support.slurm_app import another_program
 from tests.support.slurm_shared import Told
 from tests.support.tools import leave_out, need
 from tests.support.waiting import WAIT_S, until
 
 TENANT = "/v1/tenants/lab"
 ONE = f"{TENANT}/runtimes/main"
-VERSION = "1.0.0"
+VERSION, LATER = "1.0.0", "1.1.0"
 OWNER = "core"
 PEOPLE = {"alice": "vision", "bob": "audio", "carl": "vision"}
 """Who is of which project; the first two are its administrators."""
@@ -59,6 +60,7 @@ class SharedApp:
     operator: HttpCaller | None = None
     instance: str = ""
     """Where the instance behind the runtime is."""
+    parameters: dict[str, Any] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] | None = None
 
     # -- people ------------------------------------------------------------------------------
@@ -90,8 +92,8 @@ class SharedApp:
     # -- the runtime -------------------------------------------------------------------------
 
     def publish(self) -> None:
-        """The app is there, may be used, and may have the host."""
-        offer = SlurmOffer(
+        """The app is there in two versions, may be used, and may have the host."""
+        first = SlurmOffer(
             version=VERSION,
             cpus=1,
             mem="800MiB",
@@ -99,37 +101,43 @@ class SharedApp:
             controller_mem="2GiB",
             is_shared=True,
         )
-        packed, ask = self.folder / "packed", self.admin.ask
-        pack(packed, offer)
-        digest = digest_of(pack_member())
-        source = {"source": "slurm", "kind": "blob", "address": f"file://{packed}"}
-        ask("PUT", "/v1/artifact-sources", source, key="source")
-        ask(
-            "POST",
-            "/v1/artifacts",
-            {"digest": digest, "kind": "blob", "source": "slurm"},
-            key="register",
-        )
-        ask("POST", "/v1/artifacts/verify", {"digest": digest}, key="verify")
-        document = (packed / "manifest.json").read_text()
-        ask("POST", "/v1/apps", {"document": document}, key="publish")
-        ask("PATCH", f"/v1/apps/{SHARED_APP}", {"visibility": "public"}, key="public")
-        host = f"/v1/apps/{SHARED_APP}/versions/{VERSION}/host"
-        ask("PUT", host, {"is_granted": True}, key="host")
+        later = replace(first, version=LATER, upgrades_from=(VERSION,))
+        for offer, program in ((first, pack_member()), (later, another_program())):
+            self._publish(offer, program)
+        self.admin.ask("PATCH", f"/v1/apps/{SHARED_APP}", {"visibility": "public"}, key="public")
         line = {"app": SHARED_APP, "tenant": "lab", "is_enabled": True}
-        ask("PUT", "/v1/entitlements", line, key="line")
+        self.admin.ask("PUT", "/v1/entitlements", line, key="line")
 
-    def create(self, *, reserved: int = 1, withdraw_within_ms: int = 60_000) -> None:
+    def _publish(self, offer: SlurmOffer, program: bytes) -> None:
+        packed, ask = self.folder / f"packed-{offer.version}", self.admin.ask
+        pack(packed, offer, program=program)
+        digest, version = digest_of(program), offer.version
+        source = {"source": "slurm", "kind": "blob", "address": f"file://{packed}"}
+        ask("PUT", "/v1/artifact-sources", source, key=f"source-{version}")
+        new = {"digest": digest, "kind": "blob", "source": "slurm"}
+        ask("POST", "/v1/artifacts", new, key=f"register-{version}")
+        ask("POST", "/v1/artifacts/verify", {"digest": digest}, key=f"verify-{version}")
+        document = (packed / "manifest.json").read_text()
+        ask("POST", "/v1/apps", {"document": document}, key=f"publish-{version}")
+        host = f"/v1/apps/{SHARED_APP}/versions/{version}/host"
+        ask("PUT", host, {"is_granted": True}, key=f"host-{version}")
+
+    def create(self, *, withdraw_within_ms: int = 60_000, **more: Any) -> None:
         """The tenant's administrator shares it, having read who pays, and lets its operator in."""
-        parameters = {"port": free_ports(PORTS)[0], "kill_wait_s": KILL_WAIT_S, "min_job_age_s": 5}
+        self.parameters = {
+            "port": free_ports(PORTS)[0],
+            "kill_wait_s": KILL_WAIT_S,
+            "min_job_age_s": 5,
+            **more,
+        }
         wish = {
             "runtime": "main",
             "environment": "prod",
             "project": OWNER,
             "app": SHARED_APP,
             "version": VERSION,
-            "parameters": parameters,
-            "counts": {"worker": reserved},
+            "parameters": self.parameters,
+            "counts": {"worker": 1},
             "withdraw_within_ms": withdraw_within_ms,
         }
         plan = self.tina.ask("POST", f"{TENANT}/runtime-plans", wish)
@@ -141,6 +149,10 @@ class SharedApp:
         (self.folder / "token").touch(mode=0o600)
         (self.folder / "token").write_text(token)
         self.operator = HttpCaller([self.server.address], token)
+
+    def change(self, name: str, body: dict[str, Any]) -> None:
+        """Have the instance behind it be another, as its administrator asks."""
+        self.tina.ask("PATCH", self.instance, body, key=name)
 
     def attach(self, project: str) -> None:
         """Both sides consent."""
@@ -184,7 +196,24 @@ class SharedApp:
 
     def start_operator(self) -> None:
         """Begin the operator's program."""
-        environ = {
+        words = ["run", "--alone", "--app", SHARED_APP, "--keys", str(self.folder / "keys")]
+        words += ["--packed", str(self.folder / f"packed-{LATER}")]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen([*APP, *words], env=self._environ(), stderr=log)
+
+    def command(self, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """One of the operator's other commands, to its end."""
+        return subprocess.run(
+            [*APP, verb, "main", *words, "--app", SHARED_APP],
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+
+    def _environ(self) -> dict[str, str]:
+        return {
             **os.environ,
             "BAILIWICK_SERVER": self.server.address,
             "BAILIWICK_TENANT": "lab",
@@ -192,9 +221,6 @@ class SharedApp:
             "BAILIWICK_RUNTIME": "main",
             "BAILIWICK_TOKEN_FILE": str(self.folder / "token"),
         }
-        words = ["run", "--alone", "--app", SHARED_APP, "--keys", str(self.folder / "keys")]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen([*APP, *words], env=environ, stderr=log)
 
     def end_operator(self, number: signal.Signals) -> None:
         """End it."""
@@ -302,8 +328,8 @@ class SharedApp:
 
 
 @contextmanager
-def shared_app(nodes: int = 2) -> Iterator[SharedApp]:
-    """A tenant with machines and people, to which the app is offered."""
+def shared_app(*labels: str, nodes: int = 2) -> Iterator[SharedApp]:
+    """A tenant with machines, all with these labels, and people, to which the app is offered."""
     need("slurm")
     if os.geteuid() != 0:
         leave_out("root", "members become the users of several projects, which takes root")
@@ -317,7 +343,9 @@ def shared_app(nodes: int = 2) -> Iterator[SharedApp]:
             stack.callback(_close, found)
             try:
                 for number in range(1, nodes + 1):
-                    found.agents.append(enrol(caller, folder, f"n{number}", server))
+                    agent = enrol(caller, folder, f"n{number}", server)
+                    agent.options = tuple(f"--label={each}" for each in labels)
+                    found.agents.append(agent)
                     found.agents[-1].start(options=("--host-members",))
                 rows = lambda: caller.ask("GET", "/v1/nodes")["items"]  # noqa: E731
                 until(lambda: len(rows()) == nodes, "all machines are known")

@@ -324,6 +324,24 @@ def test_who_is_meant_by_its_number_is_that_member_and_none_in_its_place(house: 
     assert house.kernel.state.size == size, "the same again does nothing"
 
 
+def test_the_old_one_of_a_pair_can_be_ended_before_its_time_and_the_new_one_stays(
+    house: AppHouse,
+) -> None:
+    house.request(counts={"worker": 1})
+    house.add("worker", "worker-0")
+    house.move("worker-0", READY)
+    first = house.held().component("worker-0").id
+    house.act(MemberAction.REPLACE, "worker-0", under="a", member_id=first)
+    second = house.held().component("worker-0")
+    with pytest.raises(Conflict, match="is not worker-1 any more"):
+        house.act(MemberAction.REMOVE, "worker-1", under="c", member_id=first)
+    house.act(MemberAction.REMOVE, "worker-0", under="b", member_id=first)
+    old = house.held().member(first)
+    assert (old.phase, old.forced, old.deadline_ms) == (MemberPhase.DRAINING, True, house.now_ms)
+    assert house.held().component("worker-0") == second
+    assert house.instance().wanted.counts["worker"] == 1, "one is wanted as before"
+
+
 def test_members_added_and_taken_change_what_is_wanted(house: AppHouse) -> None:
     house.run()
     house.add("worker", "worker-0")

@@ -105,18 +105,25 @@ def _change_member(state: State, command: cmd.ChangeMember, now_ms: int) -> Iter
     if is_done(held, command):
         return
     check_stays(held.instance)
-    if command.member_id is not None:
-        member = held.member(command.member_id)
-        if held.components.get(command.component_key) != member.id:
-            raise Conflict("member", member.id, f"is not {command.component_key} any more")
+    member = None if command.member_id is None else _named(held, command, command.member_id)
     match command.action:
         case MemberAction.ADD:
             yield from _add(state, held, command)
         case MemberAction.REPLACE:
             yield from _replace(state, held, command, now_ms=now_ms)
         case MemberAction.DRAIN | MemberAction.REMOVE:
-            yield from _stop(state, held, command, now_ms=now_ms)
+            yield from _stop(state, held, command, member=member, now_ms=now_ms)
     yield from settle(held)
+
+
+def _named(held: HeldInstance, command: cmd.ChangeMember, number: int) -> AppMember:
+    """The member of a number: the one that is there, or one that leaves it and is to go now."""
+    member = held.member(number)
+    leaves = command.action is MemberAction.REMOVE and member.phase is _M.DRAINING
+    is_there = held.components.get(command.component_key) == member.id
+    if not is_there and not (leaves and member.component_key == command.component_key):
+        raise Conflict("member", member.id, f"is not {command.component_key} any more")
+    return member
 
 
 def _add(state: State, held: HeldInstance, command: cmd.ChangeMember) -> Iterator[Event]:
@@ -249,10 +256,15 @@ def _start(
 
 
 def _stop(
-    state: State, held: HeldInstance, command: cmd.ChangeMember, *, now_ms: int
+    state: State,
+    held: HeldInstance,
+    command: cmd.ChangeMember,
+    *,
+    member: AppMember | None,
+    now_ms: int,
 ) -> Iterator[Event]:
     """A member is to go; if one less is there than is wanted, one less is wanted."""
-    i, member = held.instance, held.component(command.component_key)
+    i, member = held.instance, member or held.component(command.component_key)
     forced = command.action is MemberAction.REMOVE
     if not member.is_live and not forced:
         raise Conflict("member", member.component_key, f"is {member.phase}")

@@ -26,7 +26,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import assert_never
+from typing import Final, assert_never
 
 from bailiwick.operators.kit import TERM_S, OperatorSettings, run_operator
 from bailiwick.operators.kit.packing import digest_of
@@ -42,8 +42,13 @@ from bailiwick.operators.slurm.queue.telling import UseTeller, read_marked
 from bailiwick.operators.slurm.queue.use import SETTLE_S, TellingPlan
 from bailiwick.operators.slurm.reconciling import SlurmOperator
 from bailiwick.operators.slurm.shared.answering import SharedQueueAnswers
+from bailiwick.operators.slurm.shared.attribution import JobAttributed, JobUnattributed
+from bailiwick.operators.slurm.shared.findings import ENDED, attributions
+from bailiwick.operators.slurm.shared.mapping import PROBE_ACCOUNT
 from bailiwick.operators.slurm.shared.operating import SharedSlurmOperator
 from bailiwick.operators.slurm.wanted import CONTROLLER
+
+READ_S: Final = 60.0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,6 +139,10 @@ def list_jobs(settings: OperatorSettings, name: str, *, keys: ClusterKeys, hours
     """Print whose the jobs of some hours were; 3 if some are nobody's."""
     now_s = int(time.time())
     with ClusterCalls(settings, name) as calls:
+        if calls.is_shared:
+            argv = [*ENDED, "-S", f"now-{hours}hours"]
+            answer = calls.ask(CONTROLLER, do="slurm", argv=argv, wait_s=READ_S)
+            return _list_shared(str(answer["out"]))
         marks = keys.marks(calls.instance.instance_id)
         rows = read_marked(partial(calls.ask, CONTROLLER), (now_s - 3_600 * hours, now_s))
         whose = {row.job_id: marks.attribute(row) for row in rows}
@@ -149,6 +158,21 @@ def list_jobs(settings: OperatorSettings, name: str, *, keys: ClusterKeys, hours
             case _:
                 assert_never(each)
     return 3 if any(isinstance(each, NobodysJob) for each in whose.values()) else 0
+
+
+def _list_shared(text: str) -> int:
+    are_all_somebodys = True
+    for each in attributions(text, but=PROBE_ACCOUNT):
+        match each:
+            case JobAttributed():
+                by = "" if each.policy is None else f" policy={each.policy}"
+                print(f"{each.job_id} {each.identity} project={each.project}{by}")
+            case JobUnattributed():
+                print(f"{each.job_id} (nobody) {each.reason}")
+                are_all_somebodys = False
+            case _:
+                assert_never(each)
+    return 0 if are_all_somebodys else 3
 
 
 def _seconds(word: str) -> int:

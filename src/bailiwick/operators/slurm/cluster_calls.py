@@ -14,10 +14,11 @@ from bailiwick.client.http_client import Places
 from bailiwick.operators.kit import OperatorSettings
 from bailiwick.operators.kit.inside import run_inside
 from bailiwick.operators.kit.secrets import SecretFile
-from bailiwick.operators.slurm.questions import ASK
+from bailiwick.operators.slurm.questions import question_of
 from bailiwick.vocab.apps import MemberPhase
 from bailiwick.vocab.errors import Conflict, NotFound
-from bailiwick.wire.actions.instances import INSTANCE_LIST, INSTANCE_MEMBER_LIST
+from bailiwick.wire.actions.instances import INSTANCE_LIST, INSTANCE_MEMBER_LIST, INSTANCE_READ
+from bailiwick.wire.actions.shared import SHARED_RUNTIME_READ
 from bailiwick.wire.instances import Instance, InstanceMember
 
 _WAIT_S: Final = 30.0
@@ -32,7 +33,12 @@ class ClusterCalls:
         token = SecretFile(settings.token_file).read()
         self._client = Client(settings.server, token, ca_file=ca_file)
         self._home: Places = {"tenant": settings.tenant, "project": settings.project}
-        self._app, self._name = settings.app, name
+        self._app, self._name, self._runtime = settings.app, name, settings.runtime
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is the cluster of a shared runtime."""
+        return self._runtime is not None
 
     def __enter__(self) -> ClusterCalls:
         return self
@@ -42,7 +48,14 @@ class ClusterCalls:
 
     @property
     def instance(self) -> Instance:
-        """The instance."""
+        """The instance; of a shared runtime, the one behind it."""
+        if self._runtime is not None:
+            where: Places = {"tenant": self._home["tenant"], "runtime": self._runtime}
+            number = self._client.send(SHARED_RUNTIME_READ, path=where).runtime.instance_id
+            found = self._client.send(INSTANCE_READ, path={**self._home, "instance_id": number})
+            if found.name == self._name:
+                return found
+            raise NotFound("instance", self._name, hint=f"the runtime's is {found.name}")
         rows = self._client.pages(INSTANCE_LIST, path=self._home, query={"app": self._app}).items
         for row in rows:
             if row.name == self._name:
@@ -62,9 +75,9 @@ class ClusterCalls:
         if found is None:
             raise NotFound("member", member, hint="wait until it is ready")
         within_s = float(question.get("wait_s", _WAIT_S)) + _WAY_S
-        given = json.dumps(question).encode()
+        command, given = question_of(question, is_shared=self.is_shared)
         job_id = found.job_id or 0
-        ran = run_inside(self._client, job_id, command=ASK, given=given, within_s=within_s)
+        ran = run_inside(self._client, job_id, command=command, given=given, within_s=within_s)
         answer: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}
         if "error" in answer:
             raise Conflict("member", member, f"will not: {answer['error']}")

@@ -32,6 +32,12 @@ AT_ONCE: Final = 8
 """Questions on their way; the platform has a bound for those of one caller."""
 
 
+def question_of(question: Mapping[str, Any], *, is_shared: bool) -> tuple[tuple[str, ...], bytes]:
+    """The program that asks a member which has its program, and what that program is given."""
+    data = json.dumps(question).encode()
+    return (ASK_SHARED, b"0\n" + data) if is_shared else (ASK, data)
+
+
 class MemberAway(Exception):
     """A member does not answer, or will not do what it is asked."""
 
@@ -73,12 +79,12 @@ class MemberTalk:
         self, member: InstanceMember, question: Mapping[str, Any], *, is_new: bool = False
     ) -> dict[str, Any]:
         """The answer of a member; one that is new, or has no program, is brought it."""
-        key, data = member.component_key, json.dumps(question).encode()
+        key = member.component_key
         within_s = float(question.get("wait_s", 0)) + _WAY_S
         try:
-            ran = None if is_new else self._ask(member, data, within_s=within_s)
+            ran = None if is_new else self._ask(member, question, within_s=within_s)
             if ran is None or not ran.is_well:
-                ran = self._begin(member, data, within_s=within_s)
+                ran = self._begin(member, question, within_s=within_s)
         except (ClientError, BailiwickError) as error:
             raise MemberAway(f"{key} cannot be asked: {error}") from error
         if not ran.is_well:
@@ -101,13 +107,16 @@ class MemberTalk:
 
         return dict(zip(questions, self.pool.map(one, questions.values()), strict=True))
 
-    def _ask(self, member: InstanceMember, data: bytes, *, within_s: float) -> RanInside:
-        if self.is_shared:
-            return self._run(member, ASK_SHARED, given=b"0\n" + data, within_s=within_s)
-        return self._run(member, ASK, given=data, within_s=within_s)
+    def _ask(
+        self, member: InstanceMember, question: Mapping[str, Any], *, within_s: float
+    ) -> RanInside:
+        command, given = question_of(question, is_shared=self.is_shared)
+        return self._run(member, command, given=given, within_s=within_s)
 
-    def _begin(self, member: InstanceMember, data: bytes, *, within_s: float) -> RanInside:
-        program = self.programs.of(member.version)
+    def _begin(
+        self, member: InstanceMember, question: Mapping[str, Any], *, within_s: float
+    ) -> RanInside:
+        program, data = self.programs.of(member.version), json.dumps(question).encode()
         if self.is_shared:
             given = f"{len(program)}\n".encode() + program + data
             return self._run(member, ASK_SHARED, given=given, within_s=within_s)

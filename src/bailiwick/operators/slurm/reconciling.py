@@ -305,8 +305,12 @@ class SlurmOperator:
 
 
 def _end(scene: Scene, key: str) -> None:
-    """Have the old one of a pair end; the platform would leave it until its time is over."""
+    """Have the old one of a pair end; the platform would leave it until its time is over.
+
+    It is asked first: its daemons then end in their order. One that does not answer is ended.
+    """
     try:
         scene.ask(key, do="end")
     except MemberAway as away:
-        scene.kit.log.info("is ending", component_key=key, reason=str(away))
+        scene.kit.log.info("is ended", component_key=key, reason=str(away))
+        scene.kit.remove(scene.running[key].member_id)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bailiwick.client import ClientError
 from bailiwick.operators.kit import Kit, Outdated, reply
 from bailiwick.operators.slurm.keys import ClusterKeys
-from bailiwick.operators.slurm.questions import ASK, ASK_SHARED
+from bailiwick.operators.slurm.questions import question_of
 from bailiwick.operators.slurm.queue.programs import AWAY, USAGE, CallRefused, argv_of, call_of
 from bailiwick.operators.slurm.wanted import CONTROLLER
 from bailiwick.vocab.errors import BailiwickError
@@ -55,9 +55,8 @@ def reply_of(said: dict[str, Any]) -> CallReply:
 
 def run_once(kit: Kit, question: dict[str, Any], *, is_shared: bool = False) -> dict[str, Any]:
     """What the controller says; an ``error`` if nobody knows whether it ran."""
-    given = json.dumps(question).encode()
     # Not as the operator asks: that brings a member its program and asks again.
-    command, given = (ASK_SHARED, b"0\n" + given) if is_shared else (ASK, given)
+    command, given = question_of(question, is_shared=is_shared)
     try:
         ran = kit.run_inside(CONTROLLER, command, given=given, within_s=_WAIT_S)
         told: dict[str, Any] = json.loads(ran.stdout) if ran.is_well else {"error": ran.why}

@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 
 from bailiwick.operators.slurm.shared.attribution import (
     FIELDS,
+    Attribution,
     JobUnattributed,
     attribute,
     parse_row,
@@ -120,13 +121,16 @@ def meetings(
     ]
 
 
-def nobodys(text: str, *, but: str) -> list[JobUnattributed]:
-    """The jobs of ``sacct`` that have ended and are nobody's, but for those of one account."""
-    found = []
+def attributions(text: str, *, but: str = "") -> Iterator[Attribution]:
+    """Whose the jobs of ``sacct`` were that have ended, but for those of one account."""
     for line in text.splitlines():
         end, _, rest = line.partition("|")
         row = parse_row(rest)
-        told = attribute(row)
-        if end != _NOT_YET and row.account != but and isinstance(told, JobUnattributed):
-            found.append(told)
-    return found
+        if end != _NOT_YET and row.account != but:
+            yield attribute(row)
+
+
+def nobodys(text: str, *, but: str) -> list[JobUnattributed]:
+    """Those that are nobody's."""
+    found = attributions(text, but=but)
+    return [each for each in found if isinstance(each, JobUnattributed)]
