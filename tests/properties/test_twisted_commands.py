@@ -158,6 +158,24 @@ def app_models() -> list[dict[str, Any]]:
             "digest": "ab" * 32,
             "within_ms": 60_000,
         },
+        {
+            "command": "open_endpoint",
+            **own,
+            "instance_id": 1,
+            "endpoint": "web",
+            "member_id": 1,
+            "session_id": "s-1",
+        },
+        {
+            "command": "note_endpoint_closed",
+            **own,
+            "instance_id": 1,
+            "app": "hello",
+            "endpoint": "web",
+            "session_id": "s-1",
+            "end": "idle",
+            "requests": 7,
+        },
     ]
 
 

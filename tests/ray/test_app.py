@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from bailiwick.executors.local.modes import JobMode, choose_mode
@@ -227,6 +228,33 @@ def house(folder: Path, *paths: Path) -> Iterator[tuple[Server, HttpCaller]]:
         assert "Traceback" not in server.errors
 
 
+def the_dashboard_is_opened_with_the_platforms_login_alone(
+    server: Server, caller: HttpCaller, path: str
+) -> None:
+    """By who has the key in the project; Ray's own token is nobody's to know."""
+    people = f"{PROJECT}/members"
+    caller.ask("PUT", people, {"member": "mia", "role": "project_member"}, key="mia")
+    lab = "/v1/tenants/lab/projects"
+    caller.ask("POST", lab, {"project": "p"}, key="lab-p")
+    caller.ask("PUT", f"{lab}/p/members", {"member": "sam", "role": "project_admin"}, key="sam")
+
+    def opened(who: str, what: str) -> httpx2.Response:
+        token = caller.ask("POST", "/v1/tokens", {"principal": who})["token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        address = f"{server.address}{path}/endpoints/dashboard{what}"
+        return httpx2.get(address, headers=headers, timeout=60)
+
+    page = opened("mia", "/")
+    assert (page.status_code, page.headers["x-bailiwick-endpoint"]) == (200, "dashboard")
+    assert "<title>Ray Dashboard</title>" in page.text
+    jobs = opened("mia", "/api/jobs/").json()
+    assert [(each["submission_id"], each["status"]) for each in jobs] == [("squares", "SUCCEEDED")]
+    assert opened("sam", "/").status_code == 404
+    told = caller.ask("GET", "/v1/tenants/main/records?limit=500")["items"]
+    sealed = [each["actor"] for each in told if each["kind"] == "app_endpoint_opened"]
+    assert sealed == ["mia"], "once, however much she looked at"
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_the_app_is_ready_by_its_check(tmp_path: Path) -> None:
@@ -279,6 +307,7 @@ def test_a_cluster_from_a_request_to_a_result_to_nothing_left(
             submit(cluster, "squares", WORK)
             until(lambda: succeeded(cluster, "squares"), "the job is done", wait_s=SLOW_S)
             assert "squares [0, 1, 4, 9]" in said(cluster, "squares")
+            the_dashboard_is_opened_with_the_platforms_login_alone(server, caller, path)
 
             operator.kill9()
             submit(cluster, "long", LONG.format(go=str(go)))

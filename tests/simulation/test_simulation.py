@@ -89,7 +89,7 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     apps |= {"app_checked"}
     apps |= {"app_instance_requested", "app_instance_changed", "app_instance_moved"}
     apps |= {"app_member_changed", "app_operation_changed", "app_usage_reported"}
-    apps |= {"app_instance_called"}
+    apps |= {"app_instance_called", "app_endpoint_opened", "app_endpoint_closed"}
     apps |= {"shared_runtime_created", "shared_runtime_ended", "shared_attachment_changed"}
     apps |= {"shared_contribution_changed", "submit_policy_set", "shared_credential_used"}
     apps |= {"shared_use_told", "shared_settlement_set"}

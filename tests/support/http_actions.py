@@ -52,6 +52,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         call_id=INSTANCE.get(tenant, 99),
         runtime="main",
         policy="night",
+        endpoint="web",
+        rest="a/b",
     )
     # A watch that stays would never answer a test that waits for all of it.
     query = {

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from bailiwick.apps.calls import CallQuestion
+from bailiwick.apps.endpoints.spec import EndpointSpec
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
@@ -52,6 +53,7 @@ from bailiwick.server.http.app import AppTerms, create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.apps.calls import CallDesk
+from bailiwick.services.apps.endpoints.desk import EndpointDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -251,6 +253,7 @@ def http_house(
                 execs=_execs(runner),
                 fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
                 calls=CallDesk(CallBook(store)),
+                endpoints=EndpointDesk(runner),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )
@@ -285,8 +288,9 @@ def _add_apps(house: HttpHouse) -> None:
 
 def add_instances(house: HttpHouse) -> None:
     """One of each tenant's project, with one member and one task of its operator."""
+    web = {"web": EndpointSpec(role="worker", title="The page", port=8_080)}
     for tenant in (OWN, FOREIGN):
-        house.do(PublishApp(service().canonical, tenant))
+        house.do(PublishApp(service(endpoints=web).canonical, tenant))
         house.do(RegisterArtifact(SERVICE_DIGEST, ArtifactKind.OCI, "main", tenant))
         house.do(ChangeArtifact(SERVICE_DIGEST, tenant, trust=ArtifactTrust.VERIFIED))
         house.do(SetEntitlement(f"{tenant}.svc", True, tenant=tenant))

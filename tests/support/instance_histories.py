@@ -6,6 +6,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
+from bailiwick.apps.endpoints.spec import EndpointSpec
 from bailiwick.apps.life import MEMBER_EDGES
 from bailiwick.apps.overlays import Overlay
 from bailiwick.iam import Permission, Role, ScopeLevel
@@ -21,6 +22,7 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
+from bailiwick.kernel.apps.endpoints.commands import NoteEndpointClosed, OpenEndpoint
 from bailiwick.kernel.apps.units.commands import ReportAppUsage
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.kernel.people.commands import (
@@ -37,6 +39,7 @@ from bailiwick.vocab.apps import (
     ArtifactKind,
     ArtifactTrust,
     CallVerb,
+    EndpointEnd,
     MemberAction,
     MemberPhase,
 )
@@ -47,6 +50,7 @@ from tests.support.kernel_histories import Campus
 from tests.support.readiness import RUNBOOK, good_evidence
 
 HOMES = (("lab", "vision"), ("firm", "vision"))
+WEB = {"web": EndpointSpec(role="controller", title="The page", port=8_080)}
 UNITS = ("job_hour", "request")
 COMPONENTS = ("controller-0", "worker-0", "worker-1", "worker-2")
 
@@ -131,6 +135,35 @@ def calls() -> Campus:
     return campus
 
 
+def endpoints() -> Campus:
+    """Instances that come and go, and people who open what they serve; some twice under one key."""
+    chance, campus = Random(125), Campus()
+    for tenant, project in HOMES:
+        campus.do(CreateTenant(tenant))
+        campus.do(CreateProject(tenant, project))
+    campus.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
+    campus.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main"))
+    campus.do(ChangeArtifact(DIGEST, trust=ArtifactTrust.VERIFIED))
+    for version in VERSIONS:
+        campus.do(PublishApp(clustered(version, endpoints=WEB), visibility=AppVisibility.PUBLIC))
+    for tenant, project in HOMES:
+        campus.do(SetEntitlement("hello", True, Overlay(), tenant))
+        own: dict[str, Any] = {"tenant": tenant, "project": project}
+        campus.do(cmd.RequestInstance(**own, name="one", app="hello", version="1.0.0"))
+    sent: list[Envelope] = []
+    for step in range(500):
+        campus.now_ms += chance.choice((0, 1, 200, 4_000, 30_000))
+        make = chance.choice((_of_life, _of_members, _to_run, _to_run, _open_of, _open_of))
+        key = chance.choice((None, f"open-{step}"))
+        envelope = Envelope(make(chance, campus, step), f"actor-{step % 3}", f"req-{step}", key)
+        if sent and chance.random() < 0.2:
+            envelope = chance.choice(sent)
+        sent.append(envelope)
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
 def _to_run(chance: Random, campus: Campus, step: int) -> Command:
     """The next step of an instance to where it runs."""
     own = _own(chance, campus)
@@ -153,6 +186,17 @@ def _call_of(chance: Random, campus: Campus, step: int) -> Command:
         digest=f"{step:064x}",
         within_ms=chance.choice((1, 60_000, CALL_MS_MAX)),
     )
+
+
+def _open_of(chance: Random, campus: Campus, step: int) -> Command:
+    own = _own(chance, campus) | {"endpoint": chance.choice(("web", "web", "none"))}
+    own["session_id"] = f"s-{step}"
+    if chance.random() < 0.3:
+        end, requests = chance.choice(list(EndpointEnd)), chance.randrange(1_000)
+        return NoteEndpointClosed(**own, app="hello", end=end, requests=requests)
+    held = campus.kernel.state.apps.instances.held.get(own["instance_id"])
+    members = [1] if held is None else [*held.members, 1]
+    return OpenEndpoint(**own, member_id=chance.choice(members))
 
 
 def _check_of(chance: Random, digest: str) -> Command:

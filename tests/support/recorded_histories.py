@@ -93,7 +93,12 @@ from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
-from tests.support.instance_histories import calls, instances, units_and_checks
+from tests.support.instance_histories import (
+    calls,
+    endpoints,
+    instances,
+    units_and_checks,
+)
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.shared_histories import shared_runtimes
@@ -497,10 +502,11 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "execs-77": _execs,
     "apps-26": _apps,
     "instances-93": instances,
-    "units-121": units_and_checks,
+    "units-127": units_and_checks,
     "shared-119": shared_runtimes,
     "calls-116": calls,
     "shared-use-122": shared_use,
+    "endpoints-125": endpoints,
 }
 
 

@@ -101,6 +101,9 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("instance.force_delete",)  # only one whose deletion is overdue
         rest += ("instance_queue.submit", "instance_queue.read")  # only one that is up is asked
         rest += ("instance_queue.cancel",)
+        # Only what a member that is ready serves is opened.
+        rest += ("instance_endpoint.get", "instance_endpoint.post", "instance_endpoint.put")
+        rest += ("instance_endpoint.patch", "instance_endpoint.delete")
         rest += ("shared_attachment.allow",)  # it is attached already
         rest += ("shared_attachment.finish",)  # only of one that is being detached
         rest += ("shared_settlement.set",)  # nothing was settled, and nothing is to be

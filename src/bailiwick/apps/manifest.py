@@ -20,6 +20,7 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, Final
 
+from bailiwick.apps.endpoints.spec import EndpointSpec
 from bailiwick.vocab.apps import (
     ArtifactKind,
     ControlPlaneScope,
@@ -191,6 +192,8 @@ class Manifest:
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     roles: Mapping[str, RoleSpec]
     artifacts: Mapping[str, ArtifactRef]
+    endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict)
+    """What members serve to people."""
     permissions: tuple[Permission, ...] = ()
     operating_modes: tuple[OperatingMode, ...] = (OperatingMode.TENANT_DEDICATED,)
     control_plane_scopes: tuple[ControlPlaneScope, ...] = (ControlPlaneScope.PROJECT,)
@@ -235,6 +238,8 @@ class Manifest:
         ):
             if values:
                 found[word] = sorted(values)
+        if self.endpoints:
+            found["endpoints"] = {name: each.plain() for name, each in self.endpoints.items()}
         if self.upgrades:
             found["upgrades"] = [{"from": one, "to": to} for one, to in sorted(self.upgrades)]
         return found

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from bailiwick.apps.endpoints.spec import EndpointSpec, check_endpoints, read_endpoint
 from bailiwick.apps.manifest import (
     HEADINGS,
     ROLES_MAX,
@@ -119,6 +120,7 @@ def manifest_of(found: object) -> Manifest:
     fields = read_words((), found, words=_TOP, problems=problems)
     fields["roles"] = _each("roles", found, _role, problems=problems)
     fields["artifacts"] = _each("artifacts", found, _artifact, problems=problems)
+    fields["endpoints"] = _each("endpoints", found, _endpoint, problems=problems)
     if "parameters" in found:
         fields["parameters"] = found["parameters"]
         bad = check_schema(found["parameters"])
@@ -128,6 +130,8 @@ def manifest_of(found: object) -> Manifest:
     if "upgrades" in found:
         fields["upgrades"] = _upgrades(found, problems)
     problems += _check_roles(found, fields)
+    hosts = {name: each.privileges is Privilege.HOST for name, each in fields["roles"].items()}
+    problems += check_endpoints(fields["endpoints"], hosts)
     problems += _check_runbook(fields.get("runbook"))
     if problems:
         raise ManifestRefused(problems)
@@ -203,6 +207,7 @@ _TOP: Final[Mapping[str, Reader | None]] = {
     "parameters": None,
     "roles": None,
     "artifacts": None,
+    "endpoints": None,
     "permissions": _words(_closed(Permission)),
     "operating_modes": _words(_closed(OperatingMode), least=1),
     "control_plane_scopes": _words(_closed(ControlPlaneScope), least=1),
@@ -297,6 +302,10 @@ def _artifact(place: Place, found: dict[str, Any], problems: list[DocumentProble
     if len(fields) < len(_ARTIFACT):
         raise InvalidValue("artifact", place[-1], "a kind, a digest and a source")
     return ArtifactRef(**fields)
+
+
+def _endpoint(place: Place, found: dict[str, Any], problems: list[DocumentProblem]) -> EndpointSpec:
+    return read_endpoint(place, found, problems=problems)
 
 
 def _inner(

@@ -18,6 +18,7 @@ import random
 import ssl
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -39,6 +40,8 @@ PAUSE_S, PAUSE_MOST_S = 0.2, 3.0
 FEED_SILENCE_S: Final = 45.0
 """The server says something every 15 s; a feed that is silent for longer is dead."""
 FEED_TRIES: Final = 8
+PASSED_SILENCE_S: Final = 310.0
+"""How long an app may be silent: the server gives up first."""
 END: Final = "end"
 """The last event of a feed that the server ends; it says why."""
 _ENDS: Final = {
@@ -225,6 +228,24 @@ class Connection:
         except httpx2.HTTPError as error:
             name = self.correlation_id
             raise Unreachable(self.server, _why(error), correlation_id=name) from None
+
+    @contextmanager
+    def passed(
+        self, method: str, path: str, *, headers: Mapping[str, str], body: Iterator[bytes] | None
+    ) -> Iterator[httpx2.Response]:
+        """An app's answer as it comes, to what is passed on to it; asked for once."""
+        silence = httpx2.Timeout(PASSED_SILENCE_S, connect=5.0)
+        sent = {**self._named(), **headers}
+        request = self._http.build_request(
+            method, path, headers=sent, content=body, timeout=silence
+        )
+        if not request.url.raw_path.endswith(path.encode()):  # it would be asked elsewhere
+            raise InvalidValue("path", path[:200], "a path that is spelled plainly")
+        response = self._http.send(request, stream=True)
+        try:
+            yield response
+        finally:
+            response.close()
 
     # -- one request -------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ what is not is told in ``connection``. One client is for one thread.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import httpx2
@@ -165,6 +166,12 @@ class Client:
     ) -> Iterator[bytes]:
         """Bytes as they come, for a credential that is shown."""
         return self._line.pieces(action.path_to(**path), query=query, shown=shown)
+
+    def pass_on(
+        self, method: str, path: str, *, headers: Mapping[str, str], body: Iterator[bytes] | None
+    ) -> AbstractContextManager[httpx2.Response]:
+        """The answer, whatever it is, to a request for an endpoint of an instance, as it comes."""
+        return self._line.passed(method, path, headers=headers, body=body)
 
     def _send(
         self,

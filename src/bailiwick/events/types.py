@@ -65,6 +65,8 @@ _TYPES: Final[Mapping[str, Callable[[Body], str]]] = {
     "artifact_credential_issued": _plain("apps.artifact.credential_issued"),
     "app_usage_reported": _plain("apps.usage.reported"),
     "app_instance_called": lambda body: f"apps.call.{body['verb']}",
+    "app_endpoint_opened": _plain("apps.endpoint.opened"),
+    "app_endpoint_closed": _plain("apps.endpoint.closed"),
     "app_checked": _plain("apps.version.checked"),
     "app_webhook_set": lambda body: f"apps.webhook.{body['change']}",
     "shared_runtime_created": _plain("apps.shared_runtime.created"),

@@ -46,6 +46,7 @@ from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.apps.calls import CallDesk
+from bailiwick.services.apps.endpoints.desk import EndpointDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
@@ -166,10 +167,9 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
-    duties += _submitting(base, jobs, graphs=graphs)
     clusters = tuple(open_cluster(each) for each in plan.clusters)
     nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
-    duties += [nodes_of(each) for each in clusters]
+    duties += [*_submitting(base, jobs, graphs=graphs), *map(nodes_of, clusters)]
     desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
     kind = registry.DEFAULT
     executor, job_mode = None, None
@@ -208,6 +208,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         graphs=graphs,
         executor=executor,
         execs=ExecDesk(runner),
+        endpoints=EndpointDesk(runner),
         desk=desk,
         job_mode=job_mode,
         host_members=plan.apart.host_members and node is not None,

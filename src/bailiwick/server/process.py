@@ -211,8 +211,9 @@ class _Process:
         if parts.ending is not None:
             parts.ending.set()
         port.should_exit = True
-        if parts.execs is not None:
-            await asyncio.to_thread(parts.execs.close)
+        for desk in (parts.endpoints, parts.execs):
+            if desk is not None:
+                await asyncio.to_thread(desk.close)
         await asyncio.to_thread(duties.end)
         await serving
         await base.peers.close()

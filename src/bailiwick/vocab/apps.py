@@ -370,5 +370,15 @@ class CallRefusal(StrEnum):
     NOT_RUNNING = "not_running"
 
 
+class EndpointEnd(StrEnum):
+    """Why it is over that somebody had an endpoint of an instance open."""
+
+    IDLE = "idle"
+    """He asked for nothing more."""
+    TIME_OVER = "time_over"
+    STOPPED = "stopped"
+    """The server was stopped."""
+
+
 CALL_MS_MAX: Final = 300_000
 """The longest time that a call waits for its answer."""

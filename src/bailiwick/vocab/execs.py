@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -19,8 +20,10 @@ SIDE_MAX: Final = 2_000
 """Rows and columns of a terminal, at most."""
 PATH_MAX: Final = 1_000
 TERM: Final = "xterm-256color"
+PORT_MAX: Final = 65_535
 
 _UNKNOWN: Final = 255
+_FILE: Final = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
 
 class ExecStream(StrEnum):
@@ -96,6 +99,25 @@ class ExecCopy:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecConnect:
+    """A connection to what the job itself listens on: a port, or the file that tells which.
+
+    It is never wished for by who enters a job: an endpoint of a manifest names it.
+    """
+
+    port: int | None = None
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.port is None) == (self.file is None):
+            raise InvalidValue("port", self.port, "a port, or the file that tells it")
+        if self.port is not None:
+            check_integer("port", self.port, low=1, high=PORT_MAX)
+        if self.file is not None and not _FILE.fullmatch(self.file):
+            raise InvalidValue("file", self.file, "the name of a file in the member's folder")
+
+
+@dataclass(frozen=True, slots=True)
 class ExecWish:
     """A program to run inside a job, on a terminal or with three files."""
 
@@ -105,13 +127,20 @@ class ExecWish:
     """What is copied in the place of running a program; then none is named."""
     is_attach: bool = False
     """Whether it is the job's own program, which waits for that; then none is named."""
+    connect: ExecConnect | None = None
+    """What is connected to in the place of running a program; then none is named."""
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a program with three files, and nothing else."""
-        return self.terminal is None and self.copy is None and not self.is_attach
+        others = self.terminal, self.copy, self.connect
+        return not self.is_attach and all(each is None for each in others)
 
     def __post_init__(self) -> None:
+        if self.connect is not None:
+            if self.argv or self.terminal or self.copy or self.is_attach:
+                raise InvalidValue("connect", self.connect.port, "nothing else beside it")
+            return
         if self.copy is not None:
             if self.argv or self.terminal is not None or self.is_attach:
                 raise InvalidValue("copy", self.copy.path, "neither a command nor a terminal")

@@ -25,6 +25,7 @@ class Permission(StrEnum):
     NODE_OPERATE = "scheduler.node.operate"
     NODE_REPORT = "scheduler.node.report"
     JOB_EXEC = "scheduler.job.exec"
+    ENDPOINT_OPEN = "scheduler.endpoint.open"
     LEASE_READ = "scheduler.lease.read"
     LEASE_HOLD = "scheduler.lease.hold"
     LEASE_EVICT = "scheduler.lease.evict"

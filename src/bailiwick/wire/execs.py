@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bailiwick.vocab.execs import SIDE_MAX, CopyDirection, ExecEnd, ExecStream
+from bailiwick.vocab.execs import PORT_MAX, SIDE_MAX, CopyDirection, ExecEnd, ExecStream
 from bailiwick.wire.base import Amount, Model, Within
 
 _Word = Annotated[str, Field(max_length=65_535)]
@@ -35,6 +35,13 @@ class ExecCopy(Model):
 
     direction: Annotated[CopyDirection, Field(strict=False)]
     path: Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class ExecConnect(Model):
+    """A connection to what a job itself listens on; of an endpoint of its manifest."""
+
+    port: Annotated[int, Within(1, PORT_MAX)] | None = None
+    file: Annotated[str, Field(max_length=63)] | None = None
 
 
 class NewExec(Model):
@@ -119,6 +126,7 @@ class NodeExec(Model):
     terminal: ExecTerminal | None
     attach: bool = False
     copy_files: ExecCopy | None = None
+    connect: ExecConnect | None = None
 
 
 class NodeExecs(Model):

@@ -343,3 +343,19 @@ class CallTaken(Model):
     """The question that was taken, if there was one."""
 
     call: TakenCall | None
+
+
+class InstanceEndpoint(Model):
+    """A page or an HTTP interface that members of an instance serve."""
+
+    name: str
+    title: str
+    role: str
+    component_key: str | None
+    """Who serves it now; null: nobody is ready to."""
+
+
+class InstanceEndpoints(Model):
+    """Those of an instance, by name; each is below ``endpoints/NAME/``."""
+
+    items: list[InstanceEndpoint]

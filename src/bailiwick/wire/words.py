@@ -37,6 +37,7 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.node.operate",
     "scheduler.node.report",
     "scheduler.job.exec",
+    "scheduler.endpoint.open",
     "scheduler.lease.read",
     "scheduler.lease.hold",
     "scheduler.lease.evict",

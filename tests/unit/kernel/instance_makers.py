@@ -10,6 +10,8 @@ from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps import instance_events as ev
 from bailiwick.kernel.apps.calls.commands import CallInstance
 from bailiwick.kernel.apps.calls.events import AppInstanceCalled
+from bailiwick.kernel.apps.endpoints.commands import NoteEndpointClosed, OpenEndpoint
+from bailiwick.kernel.apps.endpoints.events import AppEndpointClosed, AppEndpointOpened
 from bailiwick.kernel.apps.instances import AppMember, AppOperation
 from bailiwick.kernel.apps.units.book import UsageClaim
 from bailiwick.kernel.apps.units.commands import QUANTITY_MAX, WINDOW_MS_MAX, ReportAppUsage
@@ -20,6 +22,7 @@ from bailiwick.vocab.apps import (
     CallVerb,
     ControlPlaneScope,
     DataOnRollback,
+    EndpointEnd,
     InstanceChange,
     InstancePhase,
     MemberAction,
@@ -136,6 +139,17 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     AppInstanceCalled: st.builds(
         AppInstanceCalled, **_of, verb=_any(CallVerb), digest=digests, within_ms=numbers
     ),
+    AppEndpointOpened: st.builds(
+        AppEndpointOpened, **_of, endpoint=SLUGS, member_id=numbers, session_id=names
+    ),
+    AppEndpointClosed: st.builds(
+        AppEndpointClosed,
+        **_of,
+        endpoint=SLUGS,
+        session_id=names,
+        end=_any(EndpointEnd),
+        requests=numbers,
+    ),
     ev.AppOperationChanged: st.builds(ev.AppOperationChanged, owners, SLUGS, operations),
 }
 
@@ -202,6 +216,18 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         verb=_any(CallVerb),
         digest=digests,
         within_ms=st.integers(1, CALL_MS_MAX),
+    ),
+    OpenEndpoint: st.builds(
+        OpenEndpoint, **_home, endpoint=SLUGS, member_id=numbers, session_id=names
+    ),
+    NoteEndpointClosed: st.builds(
+        NoteEndpointClosed,
+        **_home,
+        app=SLUGS,
+        endpoint=SLUGS,
+        session_id=names,
+        end=_any(EndpointEnd),
+        requests=numbers,
     ),
     cmd.DeleteInstance: st.builds(cmd.DeleteInstance, **_home, revision=_maybe),
     cmd.NoteDeletionOverdue: st.builds(cmd.NoteDeletionOverdue, **_home),

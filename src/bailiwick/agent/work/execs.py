@@ -26,7 +26,15 @@ from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.executors.execs import Enterable, ExecOver, Typed, pump
 from bailiwick.vocab.errors import BailiwickError, ErrorCode
-from bailiwick.vocab.execs import ExecCopy, ExecEnd, ExecOutcome, ExecStream, ExecWish, Terminal
+from bailiwick.vocab.execs import (
+    ExecConnect,
+    ExecCopy,
+    ExecEnd,
+    ExecOutcome,
+    ExecStream,
+    ExecWish,
+    Terminal,
+)
 from bailiwick.wire import execs as wire
 from bailiwick.wire.actions import execs as actions
 
@@ -245,7 +253,9 @@ def _asked(ask: Callable[[], R]) -> R:
 def _wish(told: wire.NodeExec) -> ExecWish:
     copied = told.copy_files
     copy = None if copied is None else ExecCopy(copied.direction, copied.path)
-    return ExecWish(tuple(told.command), _terminal(told.terminal), copy, told.attach)
+    asked = told.connect
+    connect = None if asked is None else ExecConnect(asked.port, asked.file)
+    return ExecWish(tuple(told.command), _terminal(told.terminal), copy, told.attach, connect)
 
 
 def _terminal(told: wire.ExecTerminal | None) -> Terminal | None:

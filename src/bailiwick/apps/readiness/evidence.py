@@ -56,6 +56,12 @@ FOREIGN_ACTIONS: Final = (
     "instance_call.take",
     "instance_call.read",
     "instance_call.answer",
+    "instance_endpoint.list",
+    "instance_endpoint.get",
+    "instance_endpoint.post",
+    "instance_endpoint.put",
+    "instance_endpoint.patch",
+    "instance_endpoint.delete",
 )
 """What is tried at other projects: all that can be asked about instances."""
 

@@ -20,6 +20,7 @@ from bailiwick.cli.apps.calling import add_call_verb
 from bailiwick.cli.apps.checking import add_check_verb, draw_check
 from bailiwick.cli.apps.instances import app as instance
 from bailiwick.cli.apps.members import app as member
+from bailiwick.cli.apps.opening import add_open_verb
 from bailiwick.cli.commands.app_entitlement import app as entitlement
 from bailiwick.cli.offline.policy_files import read_bytes
 from bailiwick.cli.shared.ask import Ask, noun, verb
@@ -40,6 +41,7 @@ app.add_typer(instance, name="instance")
 app.add_typer(member, name="member")
 add_check_verb(app)
 add_call_verb(app)
+add_open_verb(app)
 
 ManifestFile = Annotated[
     Path, typer.Argument(metavar="MANIFEST", help="The manifest (YAML or JSON); - reads stdin.")

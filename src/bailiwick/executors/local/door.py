@@ -78,23 +78,21 @@ class Supervised:
         order = self.order | {"argv": [str(word) for word in wish["argv"]]}
         if guest.terminal is not None:
             order["env"] = order["env"] | {"TERM": str(guest.terminal["term"])}
-        copying = self.beside("copying.py") if wish.get("copy") else None
+        instead = self._instead(wish, tuple(guest.files))
         gate, open_gate = os.pipe()
         fault, tell_fault = os.pipe()
         try:
             pid = self.fork()
             if not pid:
                 os.close(open_gate)
-                files = tuple(guest.files)
+                files, has_terminal = tuple(guest.files), guest.terminal is not None
 
-                def copy(fault: int) -> tuple[int, ...]:
-                    assert copying is not None
+                def own(fault: int) -> tuple[int, ...]:
+                    if instead is None:
+                        return guest.open_terminal() if has_terminal else files
                     os.close(fault)
-                    os._exit(copying.copy(wish["copy"], files[0], sink=files[1], errors=files[2]))
+                    os._exit(instead())
 
-                has_terminal = guest.terminal is not None
-                get = lambda _: guest.open_terminal() if has_terminal else files  # noqa: E731
-                own = get if copying is None else copy
                 self.become(order, gate=gate, fault=tell_fault, files=own)
             self.hold(pid)
             os.write(open_gate, b"!")
@@ -105,6 +103,19 @@ class Supervised:
             for fd in (gate, open_gate, tell_fault):
                 os.close(fd)
         return pid, fault
+
+    def _instead(self, wish: dict[str, Any], files: tuple[int, ...]) -> Callable[[], int] | None:
+        """What is done inside in the place of running a program; loaded while it is still ours."""
+        if not (wish.get("copy") or wish.get("connect")):
+            return None
+        source, sink, errors = files
+        if wish.get("copy"):
+            copy = self.beside("copying.py").copy
+            return lambda: int(copy(wish["copy"], source, sink=sink, errors=errors))
+        connect = self.beside("..", "connecting.py").connect
+        keeper = os.getpid(), os.readlink("/proc/self/ns/pid")
+        how = {"sink": sink, "errors": errors, "keeper": keeper}
+        return lambda: int(connect(wish["connect"], source, **how))
 
 
 class Guest:

@@ -254,6 +254,8 @@ def _send(door: socket.socket, wish: ExecWish, files: list[int]) -> None:
     told: dict[str, Any] = {"argv": list(wish.argv), "terminal": None, "attach": wish.is_attach}
     if wish.copy is not None:
         told["copy"] = {"direction": wish.copy.direction.value, "path": wish.copy.path}
+    if wish.connect is not None:
+        told["connect"] = {"port": wish.connect.port, "file": wish.connect.file}
     if wish.terminal is not None:
         own = wish.terminal
         told["terminal"] = {"rows": own.rows, "columns": own.columns, "term": own.term}

@@ -35,6 +35,7 @@ from bailiwick.vocab.apps import (
     Channel,
     ControlPlaneScope,
     DataOnRollback,
+    EndpointEnd,
     InstanceChange,
     InstancePhase,
     MemberPhase,
@@ -301,6 +302,28 @@ class AppKinds:
                 "verb": Words((CallVerb,)),
                 "digest": DIGEST,
                 "within_ms": AMOUNT,
+            }
+        ),
+    )
+    APP_ENDPOINT_OPENED = row(
+        "app_endpoint_opened",
+        125,
+        ocsf=Ocsf(ENTITY, CREATE, MEDIUM),
+        scope=PROJECT,
+        body=BodySpec({**_INSTANCE, "endpoint": NAME, "member_id": AMOUNT, "session_id": NAME}),
+    )
+    APP_ENDPOINT_CLOSED = row(
+        "app_endpoint_closed",
+        126,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "endpoint": NAME,
+                "session_id": NAME,
+                "end": Words((EndpointEnd,)),
+                "requests": AMOUNT,
             }
         ),
     )

@@ -22,6 +22,7 @@ from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.apps.calls.commands import CallInstance
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
+from bailiwick.kernel.apps.endpoints.commands import EndpointCommand
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
 from bailiwick.kernel.apps.shared.commands import SharedCommand
@@ -246,5 +247,6 @@ AppCommand: TypeAlias = (
     | ReportAppUsage
     | RecordAppCheck
     | CallInstance
+    | EndpointCommand
     | SharedCommand
 )

@@ -14,6 +14,7 @@ from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.book import PullCredential
 from bailiwick.kernel.apps.calls.events import AppInstanceCalled
 from bailiwick.kernel.apps.checks.events import AppChecked
+from bailiwick.kernel.apps.endpoints.events import EndpointEvent
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.shared.events import SharedEvent
 from bailiwick.kernel.apps.spelling import (
@@ -275,5 +276,6 @@ AppEvent: TypeAlias = (
     | AppUsageReported
     | AppChecked
     | AppInstanceCalled
+    | EndpointEvent
     | SharedEvent
 )

@@ -45,6 +45,9 @@ from bailiwick.kernel.apps.calls.events import AppInstanceCalled
 from bailiwick.kernel.apps.checks import rules as check_rules
 from bailiwick.kernel.apps.checks.commands import RecordAppCheck
 from bailiwick.kernel.apps.checks.events import AppChecked
+from bailiwick.kernel.apps.endpoints import rules as endpoint_rules
+from bailiwick.kernel.apps.endpoints.commands import EndpointCommand
+from bailiwick.kernel.apps.endpoints.events import EndpointEvent
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
 from bailiwick.kernel.apps.instance_commands import DeleteInstance, LifeCommand, MemberCommand
@@ -105,6 +108,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return unit_rules.decide(state, command, now_ms=now_ms)
     if isinstance(command, CallInstance):
         return call_rules.decide(state, command, now_ms=now_ms)
+    if isinstance(command, EndpointCommand):
+        return endpoint_rules.decide(state, command)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 
@@ -376,6 +381,7 @@ APPLY: Mapping[type, Apply] = {
     AppChecked: check_rules.apply,
     AppUsageReported: unit_rules.apply,
     AppInstanceCalled: call_rules.apply,
+    **dict.fromkeys(get_args(EndpointEvent), endpoint_rules.apply),
     **dict.fromkeys(get_args(SharedEvent), shared_apply.apply),
 }
 TOLD_ONLY = get_args(ev.AppEvent)

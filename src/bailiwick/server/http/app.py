@@ -126,13 +126,17 @@ class GuardedRoute(StrictRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether a request is for it; most are seen not to be by the length of their path."""
-        if scope["type"] == "http" and scope["path"].count("/") != self.path.count("/"):
-            return Match.NONE, {}
+        if scope["type"] == "http":
+            more = scope["path"].count("/") - self.path.count("/")
+            if more < 0 or (more and not ACTIONS[self.name].passes_on):
+                return Match.NONE, {}
         return super().matches(scope)
 
     def get_route_handler(self) -> Handle:
         """The framework's own handling, behind the door."""
-        inner, action = super().get_route_handler(), ACTIONS[self.name]
+        action = ACTIONS[self.name]
+        # The query of what is passed on is the app's: nothing in it is unknown.
+        inner = (APIRoute if action.passes_on else StrictRoute).get_route_handler(self)
 
         async def guarded(request: Request) -> Response:
             house: House = request.app.state.house
@@ -211,7 +215,7 @@ def _add_routes(app: FastAPI) -> None:
         handler = HANDLERS[action.name]
         # Not by a router of their own: an included router is searched twice for every request.
         app.router.add_api_route(
-            action.path,
+            action.path.replace("{rest}", "{rest:path}"),
             handler,
             route_class_override=GuardedRoute,
             dependencies=[bearer],

@@ -21,6 +21,7 @@ from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
 from bailiwick.services.apps.calls import CallDesk
+from bailiwick.services.apps.endpoints.desk import EndpointDesk
 from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
@@ -87,6 +88,8 @@ class Parts:
     """Where events are sent, and what became of them."""
     calls: CallDesk | None = None
     """What instances are asked, and answer."""
+    endpoints: EndpointDesk | None = None
+    """Who has which endpoint of an instance open."""
 
     def executor_of(self, node: str) -> Executor | None:
         """What keeps the output of a node's jobs, as far as this server reaches it."""

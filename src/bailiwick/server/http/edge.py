@@ -5,8 +5,9 @@ Rules:
 - Every request has a correlation id: the caller's ``X-Correlation-Id`` if it is well-formed, else
   a new one. The response bears it.
 - A body is bounded, whether its length is announced or not. A request is bounded in time; what it
-  had begun may still take effect, which the same idempotency key tells. A stream of events is
-  bounded until it begins: from then on it lasts as long as both sides want it to.
+  had begun may still take effect, which the same idempotency key tells. A stream of events, and
+  what an app answers, is bounded until it begins: from then on it lasts as long as both sides want
+  it to.
 - Whatever nobody caught becomes an envelope that says nothing but that it is our fault, and a log
   line that says everything.
 """
@@ -25,6 +26,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bailiwick.journal.fields import NAME_SHAPE
+from bailiwick.server.http.passing import is_passed_on
 from bailiwick.server.problems import Trouble, problem_of, trouble_of
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire.problem import EdgeCode
@@ -41,6 +43,9 @@ class Bounds:
     request_s: float = 30.0
     kernel_s: float = 20.0
     """Less than ``request_s``, so that a slow kernel is told as such."""
+    passed_bytes: int = 1 << 28
+    passed_s: float = 300.0
+    """The same, of what is passed on to an app: as it comes, never gathered."""
 
 
 class Edge:
@@ -56,12 +61,14 @@ class Edge:
             return
         correlation_id = _given(scope) or self._ids()
         scope.setdefault("state", {})["correlation_id"] = correlation_id
-        begun = False
+        begun, bounds = False, self._bounds
+        is_passed = is_passed_on(scope["path"])
+        most = bounds.passed_bytes if is_passed else bounds.body_bytes
 
         async def tell(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
-                if _is_stream(message):
+                if is_passed or _is_stream(message):
                     if limit.expired():
                         raise TimeoutError  # it is being cut already: nothing may begin
                     limit.reschedule(None)
@@ -69,12 +76,12 @@ class Edge:
                 message["headers"].append((HEADER.encode(), correlation_id.encode()))
             await send(message)
 
-        limit = asyncio.timeout(self._bounds.request_s)
+        limit = asyncio.timeout(bounds.passed_s if is_passed else bounds.request_s)
         try:
-            if _announced(scope) > self._bounds.body_bytes:
-                raise _too_large(self._bounds.body_bytes)
+            if _announced(scope) > most:
+                raise _too_large(most)
             async with limit:
-                await self._app(scope, self._counted(receive), tell)
+                await self._app(scope, _counted(receive, most), tell)
         except Exception as error:
             found: Exception = error
             if isinstance(error, TimeoutError):
@@ -84,21 +91,6 @@ class Edge:
             if begun:
                 raise
             await spell_problem(trouble_of(found), correlation_id)(scope, receive, tell)
-
-    def _counted(self, receive: Receive) -> Receive:
-        """The body as it comes in, up to the bound."""
-        most, seen = self._bounds.body_bytes, 0
-
-        async def count() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > most:
-                # The framework lets only this kind through from where it reads the body.
-                raise HTTPException(413, _too_large(most).message)
-            return message
-
-        return count
 
 
 def log_fault(correlation_id: str, error: Exception) -> None:
@@ -121,6 +113,22 @@ def spell_problem(trouble: Trouble, correlation_id: str) -> Response:
 
 def _too_large(most: int) -> Trouble:
     return Trouble(EdgeCode.TOO_LARGE, f"a body has at most {most} bytes")
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    """The body as it comes in, up to the bound."""
+    seen = 0
+
+    async def count() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            # The framework lets only this kind through from where it reads the body.
+            raise HTTPException(413, _too_large(most).message)
+        return message
+
+    return count
 
 
 def _is_stream(start: Message) -> bool:

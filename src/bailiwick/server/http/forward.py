@@ -6,6 +6,8 @@ Rules:
   that was passed on is not passed on again, so two that believe in each other end in an error.
 - The leader judges the caller by the caller's own token. Only for counting bad guesses does it
   believe who asked, from a replica that proves with the shared key that it is one.
+- What is an app's to answer goes to the leader, too, which alone has the way into its members; it
+  is passed on piece by piece, both ways.
 - A leader that does not answer leaves the outcome open (503, retryable); with the same
   ``Idempotency-Key`` the same request may be sent again.
 """
@@ -13,24 +15,30 @@ Rules:
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import httpx2
+from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bailiwick.apps.endpoints.headers import GUARDS, TO_APP, TO_CALLER
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role
 from bailiwick.runtime.runner import Runner
 from bailiwick.runtime.steady_clock import Against
 from bailiwick.server.http.edge import HEADER, spell_problem
+from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
-from bailiwick.vocab.errors import Unavailable
+from bailiwick.vocab.errors import InvalidValue, Unavailable
 
 VOUCHER = "x-bailiwick-forwarded"
 WAIT_S = 25.0
+PASSED_S = 300.0
+"""How long an app may take, or be silent."""
 CONNECTIONS_MAX = 64
 _READS = frozenset(("GET", "HEAD", "OPTIONS"))
 _PASSED_ON = (
@@ -92,12 +100,14 @@ class Forward:
         leader = None
         if source is not None:
             scope["client"] = (source, 0)
-        elif scope["method"] not in _READS:
+        elif scope["method"] not in _READS or is_passed_on(scope["path"]):
             leader = peers.leader()
         if not leader:
             await self._app(scope, receive, send)
             return
-        response = await self._pass_on(Request(scope, receive), leader)
+        request = Request(scope, receive)
+        is_apps = is_passed_on(scope["path"])
+        response = await (self._stream_on if is_apps else self._pass_on)(request, leader)
         await response(scope, receive, send)
 
     def _vouched(self, scope: Scope) -> str | None:
@@ -111,15 +121,51 @@ class Forward:
             clock.hear(Against.FOLLOWER, told_ms, asked_ms=clock.elapsed_ms())
         return peers.authority.vouched(text, now_ms=peers.clock.now_ms())
 
-    async def _pass_on(self, request: Request, leader: str) -> Response:
-        peers, correlation_id = self._peers, str(request.state.correlation_id)
+    def _told(
+        self, request: Request, leader: str, *, names: Iterable[str]
+    ) -> tuple[str, dict[str, str]]:
+        """Where the leader is asked, and with which headers."""
+        peers = self._peers
         source = "unknown" if request.client is None else request.client.host
-        headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
-        headers[HEADER] = correlation_id
+        headers = {name: request.headers[name] for name in names if name in request.headers}
+        headers[HEADER] = str(request.state.correlation_id)
         headers[VOUCHER] = peers.authority.vouch(source, now_ms=peers.clock.now_ms())
         target = leader + request.scope["raw_path"].decode("ascii")
         if request.scope["query_string"]:
             target += "?" + request.scope["query_string"].decode("latin-1")
+        return target, headers
+
+    async def _stream_on(self, request: Request, leader: str) -> Response:
+        """What an app is asked, and answers, as it comes."""
+        try:
+            split_target(request.scope)  # the client would lead a step up elsewhere
+        except InvalidValue as error:
+            return spell_problem(trouble_of(error), str(request.state.correlation_id))
+        client, framing = self._peers.client, ("content-length", "transfer-encoding")
+        names = {*TO_APP, *_PASSED_ON, "content-length"}
+        target, headers = self._told(request, leader, names=names)
+        has_body = any(name in request.headers for name in framing)
+        asked = client.build_request(
+            request.method,
+            target,
+            headers=headers,
+            content=request.stream() if has_body else None,
+            timeout=httpx2.Timeout(PASSED_S, connect=3.0),
+        )
+        try:
+            found = await client.send(asked, stream=True)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            return _lost(request, leader, error)
+        brought = {*TO_CALLER, *GUARDS, *_BROUGHT_BACK, "location", MARK} - {HEADER}
+        told = {name: found.headers[name] for name in brought if name in found.headers}
+        after = BackgroundTask(found.aclose)
+        return StreamingResponse(found.aiter_raw(), found.status_code, told, background=after)
+
+    async def _pass_on(self, request: Request, leader: str) -> Response:
+        peers = self._peers
+        target, headers = self._told(request, leader, names=_PASSED_ON)
         try:
             body = await request.body()
             found = await peers.client.request(
@@ -128,8 +174,12 @@ class Forward:
         except ClientDisconnect:
             return Response(status_code=400)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            lost = Unavailable("the leader", f"{leader} did not answer ({type(error).__name__})")
-            return spell_problem(trouble_of(lost), correlation_id)
+            return _lost(request, leader, error)
         brought = {n: found.headers[n] for n in _BROUGHT_BACK if n in found.headers}
         brought.pop(HEADER, None)  # the edge puts it on every answer
         return Response(found.content, found.status_code, brought)
+
+
+def _lost(request: Request, leader: str, error: Exception) -> Response:
+    lost = Unavailable("the leader", f"{leader} did not answer ({type(error).__name__})")
+    return spell_problem(trouble_of(lost), str(request.state.correlation_id))

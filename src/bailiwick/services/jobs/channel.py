@@ -132,6 +132,8 @@ class ExecChannel:
                 raise InvalidValue("offset", offset, f"from {self._typed_from} on")
             del self._typed[:done]
             self._typed_from = offset
+            if done:  # there is room again
+                self._tell()
             terminal, self._terminal = self._terminal, None
             if not self._typed and terminal is None and not self._is_closed:
                 return None

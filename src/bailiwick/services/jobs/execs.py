@@ -74,11 +74,11 @@ async def open_exec(
     if before is not None:
         return before
     job = await asyncio.to_thread(as_member, jobs, job, rank=member)
-    lease_id, node = _running(job)
+    lease_id, node = running_at(job)
     await _check_member(caller, job, wish)
     if wish.is_attach and not job.interactive:
         raise Conflict("job", job_id, "is not interactive: nobody is attached to it")
-    executor = _way_in(house, jobs, node=node, job_id=job_id)
+    executor = way_in(house, jobs, node=node, job_id=job_id)
     desk.check_room(caller.principal.name)
     made = Exec(
         exec_id=desk.new_id(),
@@ -168,14 +168,15 @@ def told_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word if len(word) <= WORD_CHARS_MAX else word[:most] + "..." for word in words)
 
 
-def _running(job: JobRow) -> tuple[int, str]:
+def running_at(job: JobRow) -> tuple[int, str]:
+    """Its lease and its node, if it runs."""
     if job.phase is not JobPhase.RUNNING or job.lease_id is None or job.node is None:
         why = f"is {job.phase}: only a job that runs can be entered"
         raise Conflict("job", job.job_id, why)
     return job.lease_id, job.node
 
 
-def _way_in(house: ExecHouse, jobs: Jobs, *, node: str, job_id: int) -> Enterable | None:
+def way_in(house: ExecHouse, jobs: Jobs, *, node: str, job_id: int) -> Enterable | None:
     """This machine's executor, or none if the node's agent is to do it; else it is refused."""
     found = house.executor_of(node)
     if node == jobs.node and isinstance(found, Enterable):

@@ -87,6 +87,8 @@ def try_all(client: Client, place: ForeignPlace) -> Iterator[ForeignTry]:
             "instance_id": place.instance_id,
             "operation_id": place.operation_id,
             "call_id": 1,
+            "endpoint": "tried",
+            "rest": "",
         }
         asked: dict[str, Any] = {"path": {each: filled[each] for each in action.places}}
         if name in told:

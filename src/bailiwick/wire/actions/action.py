@@ -123,6 +123,9 @@ class Action(Generic[B, R]):
     omits_null: bool = field(default=False, kw_only=True)
     """Whether a field that is null is left out, for callers of before there was that field."""
 
+    passes_on: bool = field(default=False, kw_only=True)
+    """Whether all below its path, the query and the body are an app's, as is what it answers."""
+
     def __post_init__(self) -> None:
         check_kind("where", self.where, Where)
         if self.where not in KEYLESS:
@@ -149,7 +152,7 @@ class Action(Generic[B, R]):
     @property
     def changes(self) -> bool:
         """Whether it may change something: then it bears an idempotency key and may be dry."""
-        return self.method != "GET" and not self.is_question
+        return self.method != "GET" and not (self.is_question or self.passes_on)
 
     @property
     def places(self) -> tuple[str, ...]:

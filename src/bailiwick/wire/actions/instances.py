@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, PROJECT, Action, Where
+from bailiwick.wire.actions.action import NOTHING, PROJECT, Action, Blob, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.instances import (
@@ -16,6 +16,7 @@ from bailiwick.wire.instances import (
     InstanceCall,
     InstanceChange,
     InstanceDone,
+    InstanceEndpoints,
     InstanceMember,
     InstanceMemberChange,
     InstanceOperation,
@@ -35,6 +36,7 @@ _ALL = PROJECT + "/instances"
 _ONE = _ALL + "/{instance_id}"
 _OPERATION = _ONE + "/operations/{operation_id}"
 _CALL = _ONE + "/calls/{call_id}"
+_ENDPOINT = _ONE + "/endpoints/{endpoint}/{rest}"
 
 # fmt: off
 INSTANCE_LIST = Action(
@@ -107,4 +109,22 @@ INSTANCE_OPERATION_ADVANCE = Action(
 INSTANCE_OPERATION_FINISH = Action(
     "instance_operation.finish", "Tell what came of an operation", "POST", _OPERATION + "/result",
     _P.INSTANCE_UPDATE, _W.PROJECT, OperationResult, Done)
+INSTANCE_ENDPOINT_LIST = Action(
+    "instance_endpoint.list", "List what an instance serves", "GET", _ONE + "/endpoints",
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, InstanceEndpoints)
+INSTANCE_ENDPOINT_GET = Action(
+    "instance_endpoint.get", "Read from an endpoint of an instance", "GET", _ENDPOINT,
+    _P.ENDPOINT_OPEN, _W.PROJECT, NOTHING, Blob, passes_on=True)
+INSTANCE_ENDPOINT_POST = Action(
+    "instance_endpoint.post", "Send to an endpoint of an instance", "POST", _ENDPOINT,
+    _P.ENDPOINT_OPEN, _W.PROJECT, NOTHING, Blob, passes_on=True)
+INSTANCE_ENDPOINT_PUT = Action(
+    "instance_endpoint.put", "Put to an endpoint of an instance", "PUT", _ENDPOINT,
+    _P.ENDPOINT_OPEN, _W.PROJECT, NOTHING, Blob, passes_on=True)
+INSTANCE_ENDPOINT_PATCH = Action(
+    "instance_endpoint.patch", "Change at an endpoint of an instance", "PATCH", _ENDPOINT,
+    _P.ENDPOINT_OPEN, _W.PROJECT, NOTHING, Blob, passes_on=True)
+INSTANCE_ENDPOINT_DELETE = Action(
+    "instance_endpoint.delete", "Delete at an endpoint of an instance", "DELETE", _ENDPOINT,
+    _P.ENDPOINT_OPEN, _W.PROJECT, NOTHING, Blob, passes_on=True)
 # fmt: on

@@ -70,7 +70,7 @@ TAGS: Final = (
         "Apps that projects run: what is wanted, members, operations, what operators report.",
         (
             *("instance", "instance_member", "instance_operation", "instance_usage"),
-            *("instance_queue", "instance_call"),
+            *("instance_queue", "instance_call", "instance_endpoint"),
         ),
     ),
     Tag(

@@ -35,7 +35,7 @@ def decide(state: State, command: CallInstance, *, now_ms: int) -> Iterator[Even
     if command.runtime is not None:
         project = _check_part(state, command, now_ms=now_ms)
     told = state.apps.instances.get(command.tenant, project, instance_id=number).instance
-    _check_askable(told)
+    check_askable(told)
     what = command.verb, command.digest, command.within_ms
     owner = Owner(command.tenant, command.project)
     yield AppInstanceCalled(owner, number, told.app, *what)
@@ -58,7 +58,8 @@ def _check_part(state: State, command: CallInstance, *, now_ms: int) -> str:
             assert_never(never)
 
 
-def _check_askable(told: AppInstance) -> None:
+def check_askable(told: AppInstance) -> None:
+    """Refuse an instance in which nobody could answer."""
     if told.phase not in ASKABLE:
         raise InstanceRefused(CallRefusal.NOT_RUNNING, told.name, phase=told.phase.value)
 

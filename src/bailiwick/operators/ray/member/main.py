@@ -49,6 +49,8 @@ from .rendering import (
 )
 
 CLUSTER = "cluster.json"
+DASHBOARD = "dashboard.json"
+"""Where the platform finds the dashboard, and with what it is opened."""
 ASK = "member.sh"
 """The words by which others in this folder begin this program."""
 LOOK_S = 0.5
@@ -162,6 +164,7 @@ class RunningMember:
             port = free_block(host, self._told.member_id)
             self._own = ClusterDoor(self._told.member_id, host, port, secrets.token_hex(32))
             write(CLUSTER, json.dumps(self._own.plain()))
+            write(DASHBOARD, json.dumps(self._own.endpoint()))
         tries = 0
         while (found := self._await_cluster()) is not None:  # until told to end, or in vain
             code = self._stay_in(found)
@@ -220,7 +223,8 @@ def run(words: argparse.Namespace) -> int:
     try:
         return member.run()
     finally:
-        Path(CLUSTER).unlink(missing_ok=True)
+        for name in (CLUSTER, DASHBOARD):
+            Path(name).unlink(missing_ok=True)
         end_all()
 
 

@@ -94,6 +94,10 @@ class ClusterDoor:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port + 1}"
 
+    def endpoint(self) -> dict[str, object]:
+        """The dashboard, as the platform is told of an endpoint."""
+        return {"port": self.port + 1, "authorization": f"Bearer {self.token}"}
+
     @property
     def is_here(self) -> bool:
         """Whether it can be reached on its own machine alone."""

@@ -16,7 +16,7 @@ from bailiwick.server.http.spelling import spell_done
 from bailiwick.services.jobs import execs
 from bailiwick.services.jobs.execs import AgentCall, ExecHouse, TypedPart, WrittenPart
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.execs import ExecCopy, ExecOutcome, ExecWish, Terminal
+from bailiwick.vocab.execs import ExecConnect, ExecCopy, ExecOutcome, ExecWish, Terminal
 from bailiwick.wire import execs as wire
 from bailiwick.wire.answers import Done
 
@@ -110,6 +110,7 @@ async def due_execs(asked: Here, node: PathName, *, body: wire.NodeExecsQuestion
             terminal=_spell(each.wish.terminal),
             attach=each.wish.is_attach,
             copy_files=_spell_copy(each.wish.copy),
+            connect=_spell_connect(each.wish.connect),
         )
         for each in found
     ]
@@ -165,6 +166,10 @@ def _spell(found: Terminal | None) -> wire.ExecTerminal | None:
 
 def _spell_copy(found: ExecCopy | None) -> wire.ExecCopy | None:
     return None if found is None else wire.ExecCopy(direction=found.direction, path=found.path)
+
+
+def _spell_connect(found: ExecConnect | None) -> wire.ExecConnect | None:
+    return None if found is None else wire.ExecConnect(port=found.port, file=found.file)
 
 
 def _bytes(text: str) -> bytes:
