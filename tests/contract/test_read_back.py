@@ -37,10 +37,11 @@ ELSEWHERE = frozenset(
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
         *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
-        *("shared_worker.list",),
+        *("shared_worker.list", "instance_endpoint.get"),
     }
 )
-"""Not answered from the state alone: what a process says of itself, and what is in tables."""
+"""Not answered from the state alone: what a process says of itself, what is in tables, and what an
+app says."""
 MOVES = frozenset(
     {"as_of_ms", "starts_ms", "estimate", "spent_micros", "left_micros", "projected_micros"}
 )
