@@ -299,7 +299,7 @@ async def through_the_edge(kind: str, *, slow_start: bool) -> tuple[int, int]:
         return {"type": "http.request", "body": b""}
 
     edge = Edge(app, ids=lambda: "id", bounds=Bounds(request_s=0.01))
-    await edge({"type": "http", "headers": []}, receive, send)
+    await edge({"type": "http", "path": "/v1/records", "headers": []}, receive, send)
     return sent[0]["status"], len(sent) - 1
 
 
