@@ -249,7 +249,7 @@ def test_a_saved_draft_is_compared_although_nobody_issued_it(
         ("", "an invoice as JSON"),
         ("[" * 100_000, "an invoice as JSON"),
         ("[]", "an object"),
-        ('{"version": 4}', "version"),
+        ('{"version": 5}', "version"),
     ],
 )
 def test_a_file_that_is_no_invoice_is_refused(
