@@ -12,7 +12,7 @@ from tests.package.building import ROOT
 
 ALWAYS = {
     *("typer", "rich", "plotille", "cryptography", "cbor2"),
-    *("pydantic", "pydantic_core", "httpx2", "httpcore2", "ruamel"),
+    *("pydantic", "pydantic_core", "httpx2", "httpcore2", "h11", "ruamel"),
 }
 """What every installation has, by the names they are imported under."""
 
