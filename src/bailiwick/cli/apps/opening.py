@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,10 +59,11 @@ def open_endpoint(
         listener = Listener(place, door, prefix=prefix, connect=lambda: connect(ask.session))
         typer.echo(door.address)
         typer.echo(f"{chosen.title} of {name}, on this machine alone; Ctrl-C ends it.", err=True)
-        try:
-            listener.serve()
-        except KeyboardInterrupt:
-            return
+        for number in (signal.SIGINT, signal.SIGTERM):  # a script's child would not hear Ctrl-C
+            signal.signal(number, lambda *_: listener.stop())
+        listener.serve()
+    if not listener.why:
+        return
     typer.echo(listener.why, err=True)
     raise typer.Exit(ExitCode.DENIED)
 
