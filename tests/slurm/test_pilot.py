@@ -219,6 +219,12 @@ def criterion_3_the_operator_manages_its_own_project_alone(pilot: Pilot) -> None
     assert after["phase"] not in ("deleting", "deleted")
 
 
+def _newest(caller: HttpCaller, path: str) -> int:
+    """The number of the newest member; for a moment there may be none."""
+    rows = caller.ask("GET", f"{path}/members")["items"]
+    return max((int(each["member_id"]) for each in rows), default=0)
+
+
 def criterion_4_overlays_restrict_regions_skus_and_sources(pilot: Pilot) -> None:
     """Policy overlays correctly restrict regions/SKUs/artifact sources."""
     caller = pilot.caller
@@ -231,7 +237,7 @@ def criterion_4_overlays_restrict_regions_skus_and_sources(pilot: Pilot) -> None
         ("regions", {"regions": ["west"], "skus": ["small"]}),
         ("skus", {"regions": ["east"], "skus": ["large"]}),
     ):
-        newest = max(each["member_id"] for each in caller.ask("GET", f"{path}/members")["items"])
+        newest = until(lambda: _newest(caller, path), "one is tried")
         pilot.do(f"{name} line", "PUT", "/v1/entitlements", line | {"overlay": overlay})
         until(lambda: _refused(caller, path, after=newest), f"{name} keep it out")  # noqa: B023
         assert not _held(caller, path), name
