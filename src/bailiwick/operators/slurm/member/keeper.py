@@ -154,9 +154,7 @@ class Keeper:
                 self._say(str(error))
             ticks += 1
             if not ticks % 40:
-                with self._changed:
-                    processes = [each.process for each in self._kept]
-                reap({each.pid for each in processes if each is not None})
+                reap()
             time.sleep(_TICK_S)
         return self._end()
 

@@ -5,6 +5,8 @@ Rules:
 - A daemon is a child in the foreground, and the kernel ends it when the member is gone.
 - What a daemon leaves behind (jobs and their keepers outlive their node's daemon by design) becomes
   the member's own child, and is ended with it.
+- How a program ended is told to who started it, and to nobody else: of its own the member lets the
+  kernel forget none but orphans. A status that another takes reads as success.
 - Every wait has an end.
 """
 
@@ -14,12 +16,13 @@ import ctypes
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from .home import Home, MemberError
 
@@ -29,16 +32,28 @@ _LOOK_S: Final = 0.02
 _SWEEP_S: Final = 20.0
 OUTPUT_BYTES_MAX: Final = 2**20
 
+_launching = threading.Lock()
+_launched: dict[int, subprocess.Popen[bytes]] = {}
+"""What this process started itself, by process; guarded by the lock from before it is there."""
+
 
 def adopt_orphans() -> None:
     """Have what is orphaned below this process become its child."""
     _LIBC.prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
+def launch(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start a program whose end is this process's own to learn."""
+    with _launching:
+        process = subprocess.Popen(argv, **options)
+        _launched[process.pid] = process
+        return process
+
+
 def start(home: Home, name: str, *, argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a daemon, with its words in a log of its own."""
     with (home.root / f"log/{name}.out").open("ab") as out:
-        return subprocess.Popen(
+        return launch(
             # The kernel ends it when the member is gone, however that ended.
             ("setpriv", "--pdeathsig", "KILL", *argv),
             env=home.env,
@@ -72,7 +87,7 @@ def call(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end; one that takes too long, or is not wanted any more, is ended."""
     try:
-        process = subprocess.Popen(
+        process = launch(
             argv,
             env={**home.env, **env},
             cwd=home.root,
@@ -111,12 +126,15 @@ def descendants(root: int) -> dict[int, str]:
     return found
 
 
-def reap(known: set[int]) -> None:
+def reap() -> None:
     """Let the kernel forget orphans that have ended."""
-    for pid, state in descendants(os.getpid()).items():
-        if state == "Z" and pid not in known:
-            with suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)
+    with _launching:
+        for pid, process in list(_launched.items()):
+            if process.returncode is not None:
+                del _launched[pid]
+        found = descendants(os.getpid()).items()
+        for pid in [pid for pid, state in found if state == "Z" and pid not in _launched]:
+            _finish(pid, is_dead=True)
 
 
 def _finish(pid: int, *, is_dead: bool) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from .home import Home, MemberError, write
+from .processes import launch
 
 PLACE: Final = Path("/media")
 """Where the folder is shown: every system has it, and no job's data is there."""
@@ -94,9 +95,9 @@ def _checked(users: list[list[object]]) -> list[tuple[str, int]]:
 
 
 def _mount(source: Path, target: Path) -> None:
-    done = subprocess.run(
-        ("mount", "--bind", str(source), str(target)), capture_output=True, check=False
-    )
-    if done.returncode:
-        told = done.stderr.decode(errors="replace").strip()
+    words = ("mount", "--bind", str(source), str(target))
+    process = launch(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, said = process.communicate()
+    if process.returncode:
+        told = said.decode(errors="replace").strip()
         raise MemberError(f"{target} could not be laid over: {told[-200:]}")
