@@ -32,8 +32,8 @@ def mark(project: str, user: str = "ann-fa18a8", policy: str = "-") -> str:
 
 
 # What `sacct -aXnPD --delimiter=| -o jobid,user,account,partition,admincomment,nodelist,start,end,
-# alloctres` writes: a job of two nodes, a guest, one that waits, a probe, one that was cancelled
-# before it began, one that root made, and one whose mark is another account's.
+# alloctres` writes: a job of two nodes, a guest, one that waits, a probe, two that were cancelled
+# before they began, one that root made, and one whose mark is another account's.
 PAPER = f"""\
 31|ann-fa18a8|audio|audio|{mark("audio")}|worker-[0,63]|{T0}|{T0 + 60}|billing=5,cpu=5,gres/gpu=2,\
 gres/gpu:hopper=2,mem=2G,node=2
@@ -42,6 +42,7 @@ billing=1,cpu=1,mem=100M,node=1
 33|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|Unknown|Unknown|
 34|bw-probe|bailiwick.probe|bailiwick.probe|{mark("bailiwick.probe", "bw-probe")}|worker-0|{T0}|\
 {T0 + 1}|billing=1,cpu=1,mem=1M,node=1
+36|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|{T0 + 9}|{T0 + 9}|
 35_[1-4%2]|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|None|{T0 + 9}|
 36|root|audio|audio||worker-0|{T0}|{T0 + 5}|billing=1,cpu=1,mem=1M,node=1
 37|ann-fa18a8|text|text|{mark("audio")}|worker-0|{T0}|{T0 + 5}|billing=1,cpu=1,mem=1M,node=1

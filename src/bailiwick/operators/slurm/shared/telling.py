@@ -61,6 +61,8 @@ FIELDS: Final = (
     *("nodelist", "start", "end", "alloctres"),
 )
 """What ``sacct -aXnPD -o`` is asked for; the last is Slurm's own."""
+NOWHERE: Final = "None assigned"
+"""Where a job was that was cancelled before it began, which has a time of beginning all the same."""
 _AGAIN_S: Final = 60
 _OWNERS_MAX: Final = 8
 """Of one name, that are known."""
@@ -140,7 +142,7 @@ def parse_shared_runs(text: str, mark: str) -> list[SharedRun]:
     found = []
     for *about, nodes, start, end, tres in read_rows(text, mark, fields=FIELDS):
         told, start_s = attribute(SacctRow(*about)), second_of(start)
-        if start_s is None or not isinstance(told, JobAttributed):
+        if start_s is None or nodes == NOWHERE or not isinstance(told, JobAttributed):
             continue
         if told.project == PROBE_ACCOUNT:
             continue
