@@ -42,7 +42,7 @@ billing=1,cpu=1,mem=100M,node=1
 33|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|Unknown|Unknown|
 34|bw-probe|bailiwick.probe|bailiwick.probe|{mark("bailiwick.probe", "bw-probe")}|worker-0|{T0}|\
 {T0 + 1}|billing=1,cpu=1,mem=1M,node=1
-36|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|{T0 + 9}|{T0 + 9}|
+38|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|{T0 + 9}|{T0 + 9}|
 35_[1-4%2]|ann-fa18a8|audio|audio|{mark("audio")}|None assigned|None|{T0 + 9}|
 36|root|audio|audio||worker-0|{T0}|{T0 + 5}|billing=1,cpu=1,mem=1M,node=1
 37|ann-fa18a8|text|text|{mark("audio")}|worker-0|{T0}|{T0 + 5}|billing=1,cpu=1,mem=1M,node=1

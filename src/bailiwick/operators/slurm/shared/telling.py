@@ -62,7 +62,7 @@ FIELDS: Final = (
 )
 """What ``sacct -aXnPD -o`` is asked for; the last is Slurm's own."""
 NOWHERE: Final = "None assigned"
-"""Where a job was that was cancelled before it began, which has a time of beginning all the same."""
+"""Where a job was that was cancelled before it began; it has a time of beginning all the same."""
 _AGAIN_S: Final = 60
 _OWNERS_MAX: Final = 8
 """Of one name, that are known."""
