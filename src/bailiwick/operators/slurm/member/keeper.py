@@ -241,8 +241,8 @@ def _follows(changed: dict[str, tuple[str, str]]) -> list[str]:
     """Which daemons begin again when configurations have changed.
 
     Never ``scontrol reconfigure``: while Slurm 22.05 reads its file again, whoever asks meets a
-    controller without settings. It looks for another socket of munge and refuses him, and the
-    number of a job that is submitted just then begins at one again. What runs outlives its daemon.
+    controller without settings, which looks for another socket of munge and refuses him. Jobs
+    outlive a daemon that begins again, and who asks waits for it.
 
     >>> _follows({"slurm.conf": ("PartitionName=a\\n", "PartitionName=b\\n")})
     ['slurmctld']
