@@ -61,6 +61,7 @@ COMMANDS.update(
         "role": Word("What each role may do; your own.", _PEOPLE),
         "account": Word("Programs as principals.", _PEOPLE),
         "token": Word("What lets somebody in.", _PEOPLE),
+        "session": Word("Your own sessions, everywhere.", _PEOPLE),
         "whoami": Word("Who the server takes you for.", _PEOPLE),
         "context": Word("Your server, tenant and project.", _PEOPLE),
         "logout": Word("End the session.", _PEOPLE),
