@@ -122,9 +122,9 @@ def test_a_login_makes_a_session_that_only_its_owner_can_read(
     told = done(admin("login", code, "--server", house.url))
     assert "you are tenant_admin@lab" in told
     assert "default tenant and project: lab/p" in told
-    kept = session_module.session_path()
+    kept = session_module.contexts_path()
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert json.loads(kept.read_text())["tenant"] == "lab"
+    assert json.loads(kept.read_text())["contexts"]["default"]["tenant"] == "lab"
     assert "tenant_admin  lab" in done(admin("whoami"))
     one_line(admin("login", code), 3, "lets nobody in", "correlation id")
     assert done(admin("logout")) == "logged out\n"

@@ -78,6 +78,7 @@ def token_id_of(house: HttpHouse, token: str) -> str:
 
 def _bodies(tenant: str) -> dict[str, Any]:
     return {
+        "session.renew": {},
         "tenant.create": {"tenant": "new"},
         "tenant.change": {"display_name": "x"},
         "project.create": {"project": "q"},

@@ -14,10 +14,10 @@ from tests.support.waiting import WAIT_S
 class Stream:
     """One ``GET`` that is answered bit by bit; to be used with ``async with``."""
 
-    def __init__(self, app: FastAPI, path: str, *, token: str, **headers: str) -> None:
+    def __init__(self, app: FastAPI, path: str, *, token: str | None, **headers: str) -> None:
         self._app = app
         route, _, query = path.partition("?")
-        named = {"authorization": f"Bearer {token}"}
+        named = {} if token is None else {"authorization": f"Bearer {token}"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
         self._scope = {
             "type": "http",

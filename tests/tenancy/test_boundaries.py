@@ -87,6 +87,12 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
     if name == "shared_use.report":  # for no person either: the runtime's operator tells it
         assert response.json()["details"]["reason"] == "needs_runtime_operator"
         return
+    if name in ("session.read", "session.renew"):  # for a browser alone, by its cookie
+        assert response.status_code == 401
+        return
+    if name == "session.end":  # of one's own tokens, which the aim is none of
+        assert response.status_code == 404
+        return
     own_word = ("shared_attachment.accept", "submit_policy.set")
     if name in own_word or name.startswith("shared_queue."):  # for the project's own people
         assert response.json()["details"]["reason"] == "needs_own_role"
@@ -116,7 +122,8 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
 def test_who_needs_no_key_asks_about_himself_alone(world: World) -> None:
     keyless = {name for name, action in ACTIONS.items() if action.permission is None}
     public = {"capability.keys", "capability.revocations"}
-    assert keyless == {"self.read", "self.log_out", "artifact.pull"} | public
+    own = {"session.read", "session.renew", "session.list", "session.end"}
+    assert keyless == {"self.read", "self.log_out", "artifact.pull"} | own | public
     assert {ACTIONS[name].where for name in keyless - public} == {Where.SELF}
     assert {ACTIONS[name].where for name in public} == {Where.EVERYBODY}
     told_to = [

@@ -61,8 +61,9 @@ COMMANDS.update(
         "role": Word("What each role may do; your own.", _PEOPLE),
         "account": Word("Programs as principals.", _PEOPLE),
         "token": Word("What lets somebody in.", _PEOPLE),
+        "session": Word("Your own sessions, everywhere.", _PEOPLE),
         "whoami": Word("Who the server takes you for.", _PEOPLE),
-        "context": Word("Your server, tenant and project.", _PEOPLE),
+        "context": Word("Your servers, tenants and projects.", _PEOPLE),
         "logout": Word("End the session.", _PEOPLE),
         "break-glass": Word("Take more rights, openly, for minutes.", _PEOPLE),
         "up": Word("Run a server.", _SERVER),
@@ -100,9 +101,24 @@ def _show_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
+def _complete_contexts(incomplete: str) -> list[str]:
+    from bailiwick.cli.shared.completions import complete_contexts
+
+    return complete_contexts(incomplete)
+
+
 @app.callback()
 def bailiwick(
     *,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            metavar="NAME",
+            help="The login to use, for this command (see bailiwick context list).",
+            autocompletion=_complete_contexts,
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -111,6 +127,9 @@ def bailiwick(
     ] = False,
 ) -> None:
     """Many teams, one GPU fleet: who may use what, where it runs, and why not."""
+    from bailiwick.cli.shared.session import choose_context
+
+    choose_context(context)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

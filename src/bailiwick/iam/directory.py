@@ -117,6 +117,16 @@ class Directory:
         if scope.project is not None and not self.project(scope.tenant, scope.project).is_open:
             raise Conflict("project", str(scope), "is closed")
 
+    def is_open(self, scope: Scope) -> bool:
+        """Whether anything may still be begun there; nothing where it does not exist."""
+        if scope.tenant is None:
+            return True
+        tenant = self.tenants.get(scope.tenant)
+        if tenant is None or not tenant.is_open or scope.project is None:
+            return tenant is not None and tenant.is_open
+        project = self.projects.get((scope.tenant, scope.project))
+        return project is not None and project.is_open
+
     def role_at(self, name: str, scope: Scope) -> AnyRole:
         """The role that a name means at a scope; whether it is handed out there is not asked."""
         if name in list(Role):

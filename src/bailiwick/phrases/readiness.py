@@ -23,7 +23,7 @@ CONDITIONS: Final[Mapping[ReadinessCondition, str]] = {
     _C.RUNBOOK: "its runbook says what to type",
 }
 
-_SENTENCES: Final[Mapping[ReadinessReason, str]] = {
+TEMPLATES: Final[Mapping[ReadinessReason, str]] = {
     _R.ONLY_CONTROL_PLANE: "looked at {looks} times: no other connection",
     _R.OTHER_CONNECTIONS: "{connections} connections to others, in {looks} looks",
     _R.NOT_WATCHED: "nobody watched its connections",
@@ -55,6 +55,7 @@ _SENTENCES: Final[Mapping[ReadinessReason, str]] = {
     _R.UNKNOWN_COMMANDS: "{commands} of its commands do not exist",
     _R.COMMANDS_NOT_TRIED: "nobody looked whether its commands exist",
 }
+"""With the names of the numbers that are filled in."""
 
 VERDICTS: Final[Mapping[Readiness, str]] = {
     Readiness.READY: "ready",
@@ -65,4 +66,4 @@ VERDICTS: Final[Mapping[Readiness, str]] = {
 
 def told(reason: ReadinessReason, numbers: Mapping[str, int]) -> str:
     """The sentence for a reason and its numbers."""
-    return _SENTENCES[reason].format(**numbers)
+    return TEMPLATES[reason].format(**numbers)

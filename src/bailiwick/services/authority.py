@@ -8,6 +8,8 @@ Rules:
 - The signature alone lets nobody in: the token must be one that the journal knows, with the same
   digest, not revoked, not run out, and its account enabled. Digests are compared in constant time.
 - It lives for at most ``TTL_S_MAX``. The token itself is given out once and kept nowhere.
+- A browser's token says which session it is one of, and until when that may be renewed. No other
+  token counts as a cookie.
 - A refusal is a value with a closed word. What a caller is told does not say which check failed
   first among those that would help a guesser.
 - ``Allowance`` bounds how often one source may be refused: a bucket that refills with time.
@@ -17,12 +19,12 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import digest as hmac_digest
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from joserfc import jwt
 from joserfc.errors import BadSignatureError, JoseError
@@ -71,6 +73,25 @@ class RefusalWord(StrEnum):
     REVOKED_TOKEN = "revoked_token"
     EXPIRED_TOKEN = "expired_token"
     ACCOUNT_DISABLED = "account_disabled"
+    CSRF_REFUSED = "csrf_refused"
+    """A browser's session holds, but another page asked, or nobody knows which."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """A browser's session, from its login on: one token after the other, until it must end."""
+
+    session_id: str
+    until_ms: int
+
+
+class _Claims(NamedTuple):
+    """What a token says whose signature holds."""
+
+    subject: str
+    token_id: str
+    until_s: int
+    session: BrowserSession | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +110,8 @@ class Principal:
     """The only lease for which its token counts, if it is a job's."""
     runtime_id: int | None = None
     """The only shared runtime for which it counts, if it is the token of that one's operator."""
+    session: BrowserSession | None = None
+    """The browser's session that its token is one of."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -112,6 +135,8 @@ class Minted:
 
     token: str
     command: IssueToken
+    session: BrowserSession | None = None
+    """The browser's session that it is one of."""
 
 
 class Authority:
@@ -124,7 +149,7 @@ class Authority:
         # What a header may ask for (``crit``, ``b64``, ``zip``) is never even looked at.
         example = jwt.encode({"alg": ALGORITHM}, {}, key, algorithms=[ALGORITHM])
         self._header = example.partition(".")[0]
-        self._seen: OrderedDict[str, tuple[str, str, int]] = OrderedDict()
+        self._seen: OrderedDict[str, _Claims] = OrderedDict()
 
     @classmethod
     def from_pem(cls, pem: bytes) -> Authority:
@@ -162,7 +187,10 @@ class Authority:
         if terms.single_use:
             token = f"{token_id}.{_new_secret()}"
         else:
-            claims = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
+            claims: dict[str, Any] = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
+            if terms.session is not None:
+                claims["sid"] = terms.session.session_id
+                claims["sxp"] = terms.session.until_ms // 1000
             token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
         command = IssueToken(
             token_id,
@@ -190,12 +218,12 @@ class Authority:
         found = self._verified(token, digest)
         if isinstance(found, RefusedToken):
             return found
-        subject, token_id, until_s = found
+        subject, token_id, until_s, session = found
         known = _known(directory, digest, token_id, subject=subject, now_ms=now_ms)
         is_unknown = isinstance(known, RefusedToken) and known.word is RefusalWord.UNKNOWN_TOKEN
         if is_unknown and until_s * 1000 <= now_ms:  # it may have been forgotten since
             return RefusedToken(RefusalWord.EXPIRED_TOKEN, subject)
-        return known
+        return replace(known, session=session) if isinstance(known, Principal) else known
 
     def has_seen(self, token: str | None) -> bool:
         """Whether this token's signature was seen to hold; that it still counts is not said."""
@@ -203,7 +231,7 @@ class Authority:
             return False
         return digest_of(token) in self._seen
 
-    def _verified(self, token: str, digest: str) -> tuple[str, str, int] | RefusedToken:
+    def _verified(self, token: str, digest: str) -> _Claims | RefusedToken:
         """Whom a token names, its id and when it runs out, if the signature holds.
 
         That never changes, so it is remembered (by the digest; the token itself is not kept). That
@@ -225,10 +253,13 @@ class Authority:
             isinstance(subject, str) and isinstance(token_id, str) and isinstance(until_s, int)
         ):
             return RefusedToken(RefusalWord.MALFORMED_TOKEN)
-        self._seen[digest] = subject, token_id, until_s
+        session, session_id, last_s = None, claims.get("sid"), claims.get("sxp")
+        if isinstance(session_id, str) and isinstance(last_s, int):
+            session = BrowserSession(session_id, 1000 * last_s)
+        self._seen[digest] = said = _Claims(subject, token_id, until_s, session)
         if len(self._seen) > SEEN_MAX:
             self._seen.popitem(last=False)
-        return subject, token_id, until_s
+        return said
 
     def vouch(self, source: str, *, now_ms: int) -> str:
         """A short-lived word from one replica to another: for whom it asks."""
@@ -269,6 +300,8 @@ class Terms:
     within: tuple[str, ...] | None = None
     lease_id: int | None = None
     """The only lease that it is good for."""
+    session: BrowserSession | None = None
+    """The browser's session that it is one of."""
 
 
 def _new_secret() -> str:

@@ -3,7 +3,7 @@
 Rules:
 
 - A node is the fleet's. Whoever may read nodes anywhere sees what machines there are and in which
-  mode, not what others hold on them.
+  mode, and what he himself could be given there now: not who holds the rest, nor how many do.
 - A principal of the kind ``node`` is named ``node:NAME`` and reports for the node ``NAME`` alone.
   Anybody else with the key to report may do so for every node.
 - A heartbeat is kept in memory, by the leader; nothing is recorded until a node falls silent.
@@ -32,6 +32,8 @@ from bailiwick.fleet.node import (
 )
 from bailiwick.iam import FLEET, PrincipalKind, Scope
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
+from bailiwick.kernel.isolation.room import FreeRoom, RoomOn, room_for
+from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.services.beats import Beats
@@ -64,6 +66,8 @@ class NodeStanding:
     attestation: AttestationState
     attested_ms: int | None
     claims: Mapping[str, str]
+    free: FreeRoom
+    """What whoever asks could be given there now."""
     life: Liveness | None = None
     """Nothing of a node that was never heard here."""
     agent: AgentWord | None = None
@@ -143,7 +147,8 @@ async def list_nodes(
     def read(view: View) -> Rows[NodeStanding]:
         entries = view.state.ledger.entries.values()
         rows, following = page_of(entries, after=after, limit=limit, key=lambda e: str(e.id))
-        return [_standing(view, entry) for entry in rows], following
+        room = _room(caller, view)
+        return [_standing(view, entry, room=room) for entry in rows], following
 
     rows, following = await caller.read(read)
     return await books.fill_in(rows), following
@@ -155,7 +160,12 @@ async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStand
         caller.require_within(FLEET)
     else:
         await require_operated_node(caller, node)
-    found = await caller.read(lambda view: _standing(view, view.state.ledger.entry(node)))
+
+    def read(view: View) -> NodeStanding:
+        entry = view.state.ledger.entry(node)
+        return _standing(view, entry, room=_room(caller, view))
+
+    found = await caller.read(read)
     return (await books.fill_in([found]))[0]
 
 
@@ -201,7 +211,20 @@ async def lift_quarantine(caller: Caller, node: str, *, override: bool, note: st
     return await caller.change(LiftQuarantine(node, override, note))
 
 
-def _standing(view: View, entry: NodeEntry) -> NodeStanding:
+def _room(caller: Caller, view: View) -> RoomOn:
+    """What the caller could be given on a machine; who may look anywhere is told what is free."""
+    directory = view.state.directory
+    if caller.may(FLEET):
+        return room_for(view.state, None, now_ms=view.now_ms)
+    owners = {Owner(*scope) for scope in caller.principal.roles if caller.may(scope)}
+    whole = {owner.tenant for owner in owners if owner.project is None}
+    inside = (each for each in directory.projects.values() if each.tenant in whole)
+    owners |= {Owner(each.tenant, each.name) for each in inside}
+    can_have = {owner for owner in owners if directory.is_open(Scope(*owner))}
+    return room_for(view.state, can_have, now_ms=view.now_ms)
+
+
+def _standing(view: View, entry: NodeEntry, *, room: RoomOn) -> NodeStanding:
     node, trust = str(entry.id), view.state.trust
     held = trust.standing(node) or {}
     return NodeStanding(
@@ -217,6 +240,7 @@ def _standing(view: View, entry: NodeEntry) -> NodeStanding:
             for kind, each in sorted(held.items())
             for name, value in sorted(each.claims.items())
         },
+        free=room(entry),
     )
 
 

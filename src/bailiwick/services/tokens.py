@@ -1,4 +1,4 @@
-"""Service accounts and tokens: made, listed, ended; sessions; and broken glass.
+"""Service accounts and tokens: made, listed, ended; who one is; and broken glass.
 
 Rules:
 
@@ -10,10 +10,8 @@ Rules:
 - Nor does it carry a key that its maker has not, now or ever: who has a role of one's own makes
   tokens of just the keys that he has himself wherever he may make any.
 - The token is in the answer that made it and nowhere else. Its digest is in no answer.
-- A login code is spent in the very command that makes its session: of two who show it, one gets
-  in, and a login that fails leaves the code as it was.
 - A token of the kind ``node`` is for a principal named ``node:NAME``, and such a name for no other.
-- Everybody may ask who he is, and end his own session.
+- Everybody may ask who he is, and log out.
 - Break-glass gives nobody what his roles do not: it hands out, for minutes, a token that carries
   all of them to somebody whose own token is narrowed, after the reason was recorded. No other
   use case knows of it, and no boundary is open to it that is closed to its holder.
@@ -22,7 +20,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bailiwick.iam import (
     FLEET,
@@ -38,15 +36,13 @@ from bailiwick.iam import (
     missing_keys,
     rights_of,
 )
-from bailiwick.kernel import Done, Envelope
+from bailiwick.kernel import Done
 from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
-from bailiwick.ports import Clock
-from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
-from bailiwick.services.authority import Authority, Minted, Principal, Terms
+from bailiwick.services.authority import Authority, Minted, Terms
 from bailiwick.services.caller import Caller, may_everywhere
 from bailiwick.services.pages import Rows, page_of
-from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
+from bailiwick.vocab.errors import InvalidValue
 
 _KEPT = frozenset({Permission.BREAK_GLASS, Permission.TOKEN_ISSUE, Permission.TOKEN_REVOKE})
 """What broken glass does not give: itself (minutes stay minutes), and other tokens."""
@@ -160,36 +156,7 @@ async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> D
     return await caller.change(ChangeAccount(account, is_enabled))
 
 
-# -- sessions --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SessionMaker:
-    """Makes sessions of login codes."""
-
-    gateway: Gateway
-    authority: Authority
-    clock: Clock
-
-    async def begin(
-        self, who: Principal, *, token_id: str, ttl_s: int, correlation_id: str
-    ) -> Minted | None:
-        """A session of whoever showed a login code; nothing if somebody was faster with it."""
-        keys = None if who.keys is None else tuple(sorted(who.keys))
-        minted = self.authority.mint(
-            who.name,
-            who.kind,
-            token_id=token_id,
-            now_ms=self.clock.now_ms(),
-            ttl_s=ttl_s,
-            terms=Terms(keys=keys, within=who.within),
-        )
-        command = replace(minted.command, spends=who.token_id)
-        try:
-            await self.gateway.execute(Envelope(command, who.name, correlation_id))
-        except (Conflict, NotFound):
-            return None
-        return Minted(minted.token, command)
+# -- oneself ---------------------------------------------------------------------------------
 
 
 async def read_self(caller: Caller) -> Token:

@@ -8,7 +8,8 @@ Rules:
   read from the store, in pages.
 - A heartbeat moves the caller's place past what was not its own, so that going on later is cheap. A
   reader that is slow is waited for; nothing is kept for it but its place.
-- The caller's token and roles are looked at again and again. The last word says why it ends.
+- The caller's token and roles are looked at again and again; that the token was revoked is seen as
+  soon as the journal tells it. The last word says why it ends.
 - There are at most ``most`` watchers, and at most ``most_each`` of one principal, so that nobody
   keeps all places for himself. A place that was taken is given back, whatever ends the watch.
 """
@@ -20,7 +21,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.kinds import RecordKind
@@ -34,6 +35,9 @@ from bailiwick.vocab.errors import BailiwickError
 WatchEndWord: TypeAlias = Literal[
     "complete", "server_ending", "token_ended", "forbidden", "unavailable"
 ]
+
+
+_REVOKED: Final = f'"{RecordKind.ACCESS_TOKEN_REVOKED.value}"'.encode()
 
 
 class TooManyWatchers(Exception):
@@ -173,6 +177,9 @@ class Watch:
             except BailiwickError:
                 yield self._end("unavailable")
                 return
+            if any(map(self._ends_token, lines)):
+                yield self._end("token_ended")
+                return
             records = tuple(filter(None, map(self._record, lines)))
             self.first += len(lines)
             if not lines and not self.wish.follow:
@@ -216,6 +223,14 @@ class Watch:
         self.principal = found
         scopes = {FLEET, *found.roles}
         return None if any(self._may(scope) for scope in scopes) else "forbidden"
+
+    def _ends_token(self, line: bytes) -> bool:
+        """Whether a line tells that the caller's token was revoked."""
+        if _REVOKED not in line:
+            return False
+        record = parse_record(line.rstrip(b"\n"))
+        is_that = record.kind is RecordKind.ACCESS_TOKEN_REVOKED
+        return is_that and record.body["token_id"] == self.principal.token_id
 
     def _may(self, scope: Scope, permission: Permission | None = None) -> bool:
         asked = permission or self.wish.permission

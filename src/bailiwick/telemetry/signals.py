@@ -55,6 +55,7 @@ REFUSALS: Final = (
     "foreign_runtime",
     "needs_own_role",
     "needs_runtime_operator",
+    "csrf_refused",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
@@ -62,6 +63,7 @@ REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
     *("foreign_scope", "foreign_lease", "foreign_project", "foreign_runtime", "beyond_reach"),
     *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest", "role_broadens"),
+    "csrf_refused",
 )
 """Those that no well-behaved caller meets often."""
 

@@ -98,6 +98,10 @@ class Node(Model):
     that was last judged. ``job_mode`` is how the jobs that run there are kept apart, and
     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
     members of apps that were granted it run on the host there.
+
+    ``free`` is what whoever asks could be given there now, whatever others hold, and
+    ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
+    closed, or that a policy closes to him, it is nothing. A quota may leave less.
     """
 
     node: str
@@ -116,6 +120,8 @@ class Node(Model):
     job_mode: JobModeWord | None = None
     agent_version: str | None = None
     host_members: bool = False
+    free: Held | None = None
+    gpus_free_milli: list[int] = Field(default_factory=list)
 
 
 class Heard(Model):

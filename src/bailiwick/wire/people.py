@@ -162,6 +162,56 @@ class Login(Model):
     ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
 
 
+class LoginProvider(Model):
+    """Somebody else who says who a person is; ``title`` is what people call it."""
+
+    provider: str
+    title: str
+
+
+class LoginWays(Model):
+    """How one can log in: with a one-time code, or through a provider."""
+
+    code: bool
+    providers: list[LoginProvider]
+
+
+class NewSession(Model):
+    """A one-time login code, to be exchanged for a browser's session."""
+
+    code: Annotated[str, Field(min_length=1, max_length=TOKEN_CHARS_MAX)]
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
+
+
+class SessionRenewal(Model):
+    """For how long a browser's session is to go on."""
+
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
+
+
+class BrowserSession(Model):
+    """A browser's session; ``csrf`` is what changes must show as ``X-CSRF-Token``."""
+
+    principal: str
+    expires_ms: int
+    """When it ends, if it is not renewed."""
+    ends_ms: int
+    """When it ends, however often it is renewed."""
+    csrf: str
+
+
+class SessionHeld(Model):
+    """A token of one's own that still counts."""
+
+    token_id: str
+    kind: PrincipalWord
+    issued_ms: int
+    expires_ms: int
+    single_use: bool
+    is_this: bool
+    """Whether this request is made with it."""
+
+
 class RoleHeld(Model):
     """A role and where it is held; without a tenant, over the whole fleet."""
 

@@ -60,6 +60,15 @@ class ReplicaState(Model):
     """Those that this process was told to run jobs on."""
 
 
+class Words(Model):
+    """Sentences for closed words, the same that the command line says: list, word, sentence.
+
+    A sentence with names in braces is to be filled in with the numbers beside its word.
+    """
+
+    words: dict[str, dict[str, str]]
+
+
 class Health(Model):
     """Whether the process, or the state behind it, is there."""
 

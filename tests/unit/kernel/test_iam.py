@@ -126,6 +126,16 @@ def test_a_code_is_spent_with_the_token_that_it_was_given_for_or_not_at_all() ->
     assert "t-5" not in bureau.kernel.state.directory.tokens
 
 
+def test_a_token_that_takes_the_place_of_another_ends_it_in_the_same_command() -> None:
+    bureau = Bureau(*FOUNDING)
+    bureau.do(replace(TOKEN, token_id="t-4", renews="t-1"))
+    told = [parse_record(line[:-1]) for line in bureau.lines[-2:]]
+    assert [r.kind.value for r in told] == ["access_token_revoked", "access_token_issued"]
+    assert bureau.kernel.state.directory.token("t-1").revoked
+    with pytest.raises(Conflict):  # of two pages that renew at once, one does
+        bureau.do(replace(TOKEN, token_id="t-5", renews="t-1"))
+
+
 def test_broken_glass_is_told_to_the_tenant_it_is_about() -> None:
     told = parse_record(Bureau(*FOUNDING, *LATER[:-1]).lines[-1][:-1])
     assert (told.tenant, told.body["expires_ms"]) == ("lab", 9_000)
@@ -162,6 +172,13 @@ def test_no_record_holds_a_token_and_every_refusal_is_one() -> None:
         (replace(TOKEN, token_id="t-3", spends="t-9"), NotFound),
         (replace(TOKEN, token_id="t-3", spends="t-1"), Conflict),
         (replace(TOKEN, token_id="t-3", principal="mallory", spends="t-2"), Conflict),
+        (replace(TOKEN, token_id="t-3", renews="t-9"), NotFound),
+        (replace(TOKEN, token_id="t-3", renews="t-2"), Conflict),
+        (replace(TOKEN, token_id="t-3", principal="mallory", renews="t-1"), Conflict),
+        (replace(TOKEN, token_id="t-3", keys=(Permission.QUEUE_READ,), renews="t-1"), Conflict),
+        (replace(TOKEN, token_id="t-3", within=("lab",), renews="t-1"), Conflict),
+        (replace(TOKEN, token_id="t-3", single_use=True, renews="t-1"), Conflict),
+        (replace(TOKEN, token_id="t-3", spends="t-2", renews="t-1"), Conflict),
         (BreakGlass("session", "t-3", "a tenant that is not there", "nobody"), NotFound),
     ],
     ids=repr,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -11,14 +11,16 @@ from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import Format
 from bailiwick.cli.shared.screen import make_console, print_table, table_of
 from bailiwick.phrases.amounts import milli, money, size
-from bailiwick.vocab.words import HardwareGeneration
+from bailiwick.vocab.words import Dimension, HardwareGeneration
 
 if TYPE_CHECKING:
-    from bailiwick.wire.fleet import Node
+    from bailiwick.wire.fleet import Node, QuotaState
     from bailiwick.wire.usage import Rates
-    from bailiwick.wire.work import Lease
 
 command = typer.Typer(add_completion=False)
+
+
+_MILLI: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -28,26 +30,25 @@ class _Sum:
     nodes: int = 0
     whole: int = 0
     closed: int = 0
-    leased: int = 0
+    free: int = 0
 
 
-@verb(command, "fleet")
+@verb(command, "fleet", scope="project")
 def fleet(ask: Ask) -> None:
-    """What there is, by generation: devices, leased, free, closed, and the price of an hour.
+    """What there is, by generation: devices, in use, free, closed, and the price of an hour.
 
-    What others hold is counted only where you may see their leases.
+    Free is what could be given to you now, whoever holds the rest. Where the quota of your tenant
+    (or project) leaves less, "for you" says how much.
 
     Example: bailiwick fleet
     """
-    from bailiwick.wire.actions.leases import LEASE_LIST
     from bailiwick.wire.actions.nodes import NODE_LIST
 
     page = ask.client.pages(NODE_LIST)
     if ask.output is not Format.TABLE:
         ask.printer.rows(page, _columns())
         return
-    leases = ask.client.pages(LEASE_LIST)
-    _draw_fleet(page.items, leases.items, rates=_rates(ask))
+    _draw_fleet(page.items, quota=_quota(ask), rates=_rates(ask))
 
 
 def _columns() -> Any:
@@ -66,25 +67,40 @@ def _rates(ask: Ask) -> Rates | None:
         return None
 
 
-def _draw_fleet(nodes: list[Node], leases: list[Lease], *, rates: Rates | None) -> None:
+def _quota(ask: Ask) -> QuotaState | None:
+    """What limits the tenant or project that is meant, if one is."""
+    from bailiwick.client.errors import Refusal
+    from bailiwick.wire.actions.tenants import PROJECT_QUOTA_READ, TENANT_QUOTA_READ
+
+    if (ask.given.get("tenant") or ask.session.tenant) is None:
+        return None
+    place = {"tenant": ask.tenant}
+    try:
+        if ask.project is None:
+            return ask.client.send(TENANT_QUOTA_READ, path=place)
+        return ask.client.send(PROJECT_QUOTA_READ, path=place | {"project": ask.project})
+    except Refusal:  # one who may not read it, or a default that is gone
+        return None
+
+
+def _draw_fleet(nodes: list[Node], *, quota: QuotaState | None, rates: Rates | None) -> None:
     sums: dict[HardwareGeneration, _Sum] = {}
-    devices = {node.node: [gpu.generation for gpu in node.gpus] for node in nodes}
     for node in nodes:
-        for generation in dict.fromkeys(devices[node.node]):
-            found = sums.setdefault(generation, _Sum())
-            count = devices[node.node].count(generation) * 1000
-            found.nodes += 1
-            found.whole += count
-            found.closed += 0 if node.takes_leases else count
-    for lease in leases:
-        held = [devices.get(lease.node, [])[d : d + 1] for d in lease.devices]
-        for generations in held:
-            for generation in generations:
-                sums[generation].leased += lease.resources.gpu_milli // len(lease.devices)
+        for generation in dict.fromkeys(gpu.generation for gpu in node.gpus):
+            sums.setdefault(generation, _Sum()).nodes += 1
+        free = node.gpus_free_milli or [0] * len(node.gpus)
+        for gpu, milli_free in zip(node.gpus, free, strict=True):
+            found = sums[gpu.generation]
+            found.whole += _MILLI
+            found.free += milli_free
+            found.closed += 0 if node.takes_leases else _MILLI
     console = make_console()
     if sums:
-        rows = [_generation_row(word, sums[word], rates=rates) for word in sorted(sums)]
-        headings = ("generation", "nodes", "gpus", "leased", "free", "closed", "an hour")
+        limited = quota is not None and _is_limited(quota, sums)
+        shown = quota if limited else None
+        rows = [_row(word, sums[word], quota=shown, rates=rates) for word in sorted(sums)]
+        more = ("for you",) if limited else ()
+        headings = ("generation", "nodes", "gpus", "in use", "free", *more, "closed", "an hour")
         print_table(console, table_of(headings, rows, numbers=headings[1:]))
     else:
         console.print("no GPUs in the fleet")
@@ -98,13 +114,33 @@ def _draw_fleet(nodes: list[Node], leases: list[Lease], *, rates: Rates | None) 
     )
 
 
-def _generation_row(
-    word: HardwareGeneration, found: _Sum, *, rates: Rates | None
+def _row(
+    word: HardwareGeneration, found: _Sum, *, quota: QuotaState | None, rates: Rates | None
 ) -> tuple[str, ...]:
-    free = max(0, found.whole - found.leased - found.closed)
+    in_use = max(0, found.whole - found.free - found.closed)
+    amounts = [found.whole, in_use, found.free]
+    if quota is not None:
+        amounts.append(min([found.free, *_left(quota, word)]))
     price = "-" if rates is None else _price(word, rates)
-    amounts = (found.whole, found.leased, free, found.closed)
-    return (word.value, str(found.nodes), *(milli(each) for each in amounts), price)
+    return (
+        word.value,
+        str(found.nodes),
+        *(milli(each) for each in amounts),
+        milli(found.closed),
+        price,
+    )
+
+
+def _is_limited(quota: QuotaState, sums: dict[HardwareGeneration, _Sum]) -> bool:
+    """Whether the quota leaves less than what is free of any generation."""
+    return any(left < found.free for word, found in sums.items() for left in _left(quota, word))
+
+
+def _left(quota: QuotaState, word: HardwareGeneration) -> list[int]:
+    """What the limits that count for a generation leave, in milli-shares."""
+    rooms = (quota.dimensions.get(Dimension.GPU_COUNT), quota.generations.get(word))
+    left = (room.left for room in rooms if room is not None)
+    return [max(0, each) * _MILLI for each in left if each is not None]
 
 
 def _price(word: HardwareGeneration, rates: Rates) -> str:

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bailiwick.cli.shared.completions import complete_contexts
 from bailiwick.cli.shared.session import (
+    CONTEXTS_MAX,
+    ENVIRONMENT,
+    FIRST,
+    SERVER,
+    Contexts,
     Session,
+    check_context,
     connect,
-    load_session,
+    named_context,
     save_session,
+    stored_contexts,
 )
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.units import parse_term_s
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Client
+    from bailiwick.wire.people import IssuedToken
     from bailiwick.wire.problem import Problem
 
 command = typer.Typer(add_completion=False)
 
 TENANT, PROJECT = "main", "default"
 """What a first start makes; whoever sees several starts there."""
+TENANTS_MAX = 20
+"""Tenants of which the projects are asked for; whoever sees more names his."""
 
 
 @command.command()
@@ -38,9 +50,20 @@ def login(
         str | None,
         typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
     ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            metavar="NAME",
+            help="What to call this login; else the one of that server, or a new one.",
+            autocompletion=complete_contexts,
+        ),
+    ] = None,
     ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h",
 ) -> None:
     """Exchange a one-time code for a session, which later commands use.
+
+    A login to another server is kept beside the ones that there are, under a name (its context).
 
     Example: bailiwick login 7cce26cd.ta2k2ep7xz --server http://127.0.0.1:7077
     """
@@ -50,11 +73,11 @@ def login(
     from bailiwick.wire.people import TTL_S_MAX, Login
     from bailiwick.wire.problem import EdgeCode
 
-    before = load_session()
-    there = server or before.server
+    told = None if context is None else check_context(context)
+    name, before = place_login(stored_contexts(), told or named_context(), server=server)
     # Later commands run in other folders.
     trusted = None if ca_file is None else os.path.abspath(ca_file)
-    session = Session(server=there, ca_file=trusted or before.ca_file)
+    session = Session(server=before.server, ca_file=trusted or before.ca_file)
     body = make_body(Login, code=code, ttl_s=parse_term_s("--ttl", ttl, most_s=TTL_S_MAX))
     try:
         with connect(session) as client:
@@ -65,15 +88,60 @@ def login(
         raise Refusal(refusal.status, _without_code(refusal.problem)) from None
     session = dataclasses.replace(session, token=found.token)
     with connect(session) as client:
-        session = _at_home(client, session)
-    path = save_session(session)
-    typer.echo(f"you are {found.principal} at {there} until {moment(found.expires_ms)}")
-    where = "/".join(name for name in (session.tenant, session.project) if name)
+        session = _at_home(client, session, before=before)
+    path = save_session(session, name=name, use=True)
+    _tell(found, session, name=name)
+    typer.echo(f"kept in {path}", err=True)
+
+
+def place_login(
+    contexts: Contexts, named: str | None, *, server: str | None
+) -> tuple[str, Session]:
+    """Under which name a login is kept, and what was kept there, with the server that is meant.
+
+    Unnamed, it is the context that is used if it is of that server, or another that is; else a new
+    one, called after the server: a login never takes the place of one elsewhere.
+    """
+    from bailiwick.client.connection import check_server
+
+    wanted = server or os.environ.get(ENVIRONMENT["server"])
+    if named is not None:
+        kept = contexts.known.get(named)
+        there = server if kept is not None else wanted
+    else:
+        kept, there = contexts.find(contexts.current), wanted
+    there = check_server(there or (kept or Session()).server)
+    name = named or _name_for(contexts, there)
+    before = contexts.known.get(name, Session())
+    authority = os.environ.get(ENVIRONMENT["ca_file"])
+    if before.server != there:  # what was meant at the other one is not meant here
+        before = Session(server=there)
+    return name, dataclasses.replace(before, ca_file=authority or before.ca_file)
+
+
+def _name_for(contexts: Contexts, server: str) -> str:
+    current = contexts.find(contexts.current)
+    is_unused = current.token is None and current.server == SERVER
+    if not contexts.known or current.server == server or is_unused:
+        return contexts.current
+    same = sorted(name for name, kept in contexts.known.items() if kept.server == server)
+    if same:
+        return same[0]
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", server.partition("://")[2]).strip("-.")[:50] or FIRST
+    numbered = (f"{base}-{number}" for number in range(2, CONTEXTS_MAX + 2))
+    return next(each for each in (base, *numbered) if each not in contexts.known)
+
+
+def _tell(found: IssuedToken, session: Session, *, name: str) -> None:
+    until = moment(found.expires_ms)
+    typer.echo(f"you are {found.principal} at {session.server} until {until}")
+    where = "/".join(each for each in (session.tenant, session.project) if each)
     if where:
         typer.echo(f"default tenant and project: {where} (bailiwick context changes it)")
     else:
         typer.echo("no default tenant: bailiwick context --tenant NAME sets one")
-    typer.echo(f"kept in {path}", err=True)
+    if len(stored_contexts().known) > 1:
+        typer.echo(f"context {name} is used from now on (bailiwick context list shows the others)")
 
 
 def _without_code(problem: Problem) -> Problem:
@@ -83,21 +151,37 @@ def _without_code(problem: Problem) -> Problem:
     return problem.model_copy(update={"message": told})
 
 
-def _at_home(client: Client, session: Session) -> Session:
-    """The session with its default tenant and project, where there is no doubt."""
+def _at_home(client: Client, session: Session, *, before: Session) -> Session:
+    """The session with its default tenant and project: as before, or where there is no doubt."""
     from bailiwick.client.errors import Refusal
-    from bailiwick.wire.actions.tenants import PROJECT_LIST, TENANT_LIST
 
     try:
-        tenants = [row.tenant for row in client.pages(TENANT_LIST).items]
-        tenant = _only(tenants, TENANT)
-        if tenant is None:
-            return session
-        found = client.pages(PROJECT_LIST, path={"tenant": tenant})
-        projects = [row.project for row in found.items]
-    except Refusal:  # somebody without a tenant, or who may not look
+        places = _places(client)
+    except Refusal:  # somebody who may not look
         return session
-    return dataclasses.replace(session, tenant=tenant, project=_only(projects, PROJECT))
+    tenants = list(dict.fromkeys(tenant for tenant, _ in places))
+    tenant = before.tenant if before.tenant in tenants else _only(tenants, TENANT)
+    projects = [each for of, each in places if of == tenant and each is not None]
+    project = before.project if before.project in projects else _only(projects, PROJECT)
+    return dataclasses.replace(session, tenant=tenant, project=project if tenant else None)
+
+
+def _places(client: Client) -> list[tuple[str, str | None]]:
+    """Where whoever is logged in has a role, or sees something: tenants, and their projects."""
+    from bailiwick.wire.actions.tenants import PROJECT_LIST, TENANT_LIST
+    from bailiwick.wire.actions.tokens import SELF_READ
+
+    held = client.send(SELF_READ).roles
+    found = {(each.tenant, each.project) for each in held if each.tenant and each.project}
+    tenants = {each.tenant for each in held if each.tenant and not each.project}
+    if any(each.tenant is None for each in held):
+        tenants |= {row.tenant for row in client.pages(TENANT_LIST).items}
+    places: set[tuple[str, str | None]] = {(str(t), p) for t, p in found}
+    places |= {(str(tenant), None) for tenant in tenants}
+    for tenant in sorted(map(str, tenants))[:TENANTS_MAX]:
+        rows = client.pages(PROJECT_LIST, path={"tenant": tenant}).items
+        places |= {(tenant, row.project) for row in rows}
+    return sorted(places, key=lambda place: (place[0], place[1] or ""))
 
 
 def _only(names: list[str], usual: str) -> str | None:

@@ -7,6 +7,7 @@ import dataclasses
 import typer
 
 from bailiwick.cli.shared.session import (
+    Session,
     connect,
     save_session,
     stored_session,
@@ -21,18 +22,23 @@ def logout() -> None:
 
     Example: bailiwick logout
     """
-    from bailiwick.client.errors import ClientError
-    from bailiwick.wire.actions.tokens import SELF_LOG_OUT
-
     session = stored_session()
     if session.token is None:
         typer.echo("nobody is logged in")
         return
+    told = end_session(session)
+    save_session(dataclasses.replace(session, token=None))
+    typer.echo(told)
+
+
+def end_session(session: Session) -> str:
+    """Have its token count no more, if its server can be reached; what became of it."""
+    from bailiwick.client.errors import ClientError
+    from bailiwick.wire.actions.tokens import SELF_LOG_OUT
+
     try:
         with connect(session, tries=1, timeout_s=5.0) as client:
             client.send(SELF_LOG_OUT)
-        told = "logged out"
     except ClientError as error:
-        told = f"logged out here; the token itself still counts until it expires ({error})"
-    save_session(dataclasses.replace(session, token=None))
-    typer.echo(told)
+        return f"logged out here; the token itself still counts until it expires ({error})"
+    return "logged out"

@@ -46,6 +46,13 @@ def _gpus(found: Node) -> str:
     return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "-"
 
 
+def _gpus_free(found: Node) -> str:
+    """What of its devices whoever asks could be given now."""
+    if found.free is None or not found.gpus:
+        return "-"
+    return milli(found.free.gpu_milli)
+
+
 def _mode(found: Node) -> str:
     return f"{found.mode.value}, quarantined" if found.quarantined else found.mode.value
 
@@ -59,19 +66,20 @@ def _takes_leases(found: Node) -> str:
 
 
 NODES: Columns[Node] = Columns(
-    ("node", "mode", "takes leases", "heard", "gpus*", "cores", "memory", "storage"),
+    ("node", "mode", "takes leases", "heard", "gpus*", "free", "cores", "memory", "storage"),
     lambda n: (
         n.node,
         _mode(n),
         _takes_leases(n),
         n.liveness,
         _gpus(n),
+        _gpus_free(n),
         milli(n.resources.cpu_milli),
         size(n.resources.mem_bytes),
         size(n.resources.block_bytes),
     ),
     lambda n: n.node,
-    numbers=("cores", "memory", "storage"),
+    numbers=("free", "cores", "memory", "storage"),
     empty="no node yet; bailiwick agent run on a machine makes it one",
 )
 
@@ -89,7 +97,7 @@ WIDE: Columns[Node] = dataclasses.replace(
 
 @verb(app, "list", lists=True)
 def list_nodes(ask: Ask, *, output: FormatOption = JobFormat.TABLE) -> None:
-    """The machines of the fleet; wide, with how jobs are kept apart there, and their agents.
+    """The machines of the fleet, and how many GPUs are free for you; wide, with their agents too.
 
     Example: bailiwick node list -o wide
     """
@@ -134,6 +142,7 @@ def _draw(found: Node) -> None:
         ("memory", size(found.resources.mem_bytes)),
         ("block storage", size(found.resources.block_bytes)),
         ("gpus", _gpus(found)),
+        ("free for you now", _free(found)),
         ("labels", ", ".join(found.labels) or "-"),
         ("jobs kept apart", found.job_mode or "it runs no jobs"),
         ("members on the host", "yes" if found.host_members else "no"),
@@ -146,6 +155,14 @@ def _draw(found: Node) -> None:
     draw_details("node", found.node, rows=rows)
     if found.gpus:
         draw_gpus(found.gpus)
+
+
+def _free(found: Node) -> str:
+    if found.free is None:
+        return "not told"
+    free = found.free
+    told = f"{milli(free.cpu_milli)} cores, {size(free.mem_bytes)}"
+    return f"{milli(free.gpu_milli)} GPUs, {told}" if found.gpus else told
 
 
 def _gpu_rows(gpus: list[Gpu]) -> list[tuple[str, ...]]:

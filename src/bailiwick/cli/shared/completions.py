@@ -24,6 +24,17 @@ KEPT_S: Final = 10.0
 ROWS_MAX: Final = 200
 
 
+def complete_contexts(incomplete: str) -> list[str]:
+    """Names of contexts, which need no server."""
+    from bailiwick.cli.shared.session import stored_contexts
+
+    try:
+        names = sorted(stored_contexts().known)
+    except Exception:  # whatever is wrong, a person in the middle of a line is not told here
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def complete_tenants(incomplete: str) -> list[str]:
     """Tenants."""
     return _names("/v1/tenants", "tenant", incomplete)

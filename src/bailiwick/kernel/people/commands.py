@@ -186,6 +186,7 @@ class IssueToken:
     than himself.
     ``lease_id`` (if given) is the only lease that it is good for, and it ends with that.
     ``spends`` is the one-time token that it is given for: both count for what they are at once.
+    ``renews`` is the token of the same session that it takes the place of, which ends then.
     """
 
     token_id: str
@@ -198,9 +199,12 @@ class IssueToken:
     spends: str | None = None
     within: tuple[str, ...] | None = None
     lease_id: int | None = None
+    renews: str | None = None
 
     def __post_init__(self) -> None:
         NAME.check("token_id", self.token_id)
+        if self.renews is not None:
+            NAME.check("renews", self.renews)
         if self.lease_id is not None:
             check_integer("lease_id", self.lease_id, low=0, high=INTEGER_MAX)
         for scope in self.within or ():

@@ -6,6 +6,7 @@ Rules:
 - Roles go by name, and people and service accounts share the names: an account takes none that has
   a role or a token already.
 - A service account has roles inside its own scope alone: who manages it there made its tokens.
+- A token that takes the place of another carries just what that did, and ends it.
 - A caller that holds an older revision of a tenant or project is stale.
 - Whoever lets somebody in or turns somebody away leaves a record of it.
 """
@@ -169,6 +170,9 @@ def _issue(
     live = sum(token.expires_ms > now_ms for token in directory.tokens.values())
     if live >= TOKENS_MAX:
         raise LimitReached("tokens", TOKENS_MAX)
+    if command.renews is not None:
+        _check_renewed(directory.token(command.renews), command, now_ms=now_ms)
+        yield ev.AccessTokenRevoked(command.renews)
     if command.spends is not None:
         spent = directory.token(command.spends)
         if spent.revoked or not spent.single_use or spent.principal != command.principal:
@@ -185,6 +189,17 @@ def _issue(
         command.within,
         command.lease_id,
     )
+
+
+def _check_renewed(old: Token, command: cmd.IssueToken, *, now_ms: int) -> None:
+    """Refuse a token that is anything else than the next one of the same session."""
+    counts = not (old.revoked or old.single_use) and old.expires_ms > now_ms
+    is_same = (
+        (old.principal, old.kind, old.keys, old.within, old.lease_id)
+        == (command.principal, command.kind, command.keys, command.within, command.lease_id)
+    ) and not command.single_use
+    if not counts or not is_same or command.spends is not None:
+        raise Conflict("token", old.token_id, "is none that this one could take the place of")
 
 
 def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:

@@ -4,7 +4,7 @@ Rules:
 
 - A route with a login exists only as an action, and its principal is known before a byte of its
   body is parsed. A handler that answered without having asked for its key is a fault.
-- Without a login there are ``/healthz``, ``/readyz``, ``/openapi.json`` and the login itself.
+- Without a login there are ``/healthz``, ``/readyz``, ``/openapi.json`` and the logins themselves.
 - Every error, the framework's own among them, is told in the one envelope.
 """
 
@@ -140,7 +140,7 @@ class GuardedRoute(StrictRoute):
 
         async def guarded(request: Request) -> Response:
             house: House = request.app.state.house
-            principal = await house.door.admit(request)
+            principal = await house.door.admit(request, takes_cookie=not action.passes_on)
             note(principal=principal.name, action=action.name)
             asked = Asked(
                 action=action.name,

@@ -1,4 +1,4 @@
-"""Who is let in: a bearer token becomes a principal, or a refusal that leaves a record.
+"""Who is let in: a token, shown or in a cookie, becomes a principal, or a refusal with a record.
 
 Rules:
 
@@ -10,6 +10,8 @@ Rules:
 - Refusals are sealed in the journal, a bounded number a minute for each source, so that nobody can
   flood it. If nothing can be sealed (a follower, a lost store) the refusal stands all the same.
 - A login code opens nothing but the login.
+- A cookie counts only for requests of our own pages (``cookies``), and never for what an app
+  answers: a stranger's script must not come from this origin by the power of a cookie.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from bailiwick.kernel.people.commands import NoteRefusal
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View
+from bailiwick.server.http.cookies import csrf_of, may_use_cookie, shown_by
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import (
     TOKEN_CHARS_MAX,
@@ -66,11 +69,23 @@ class Door:
         self._guesses = guesses or Allowance()
         self._notes = notes or Allowance(burst=10, per_minute=10)
 
-    async def admit(self, request: Request) -> Principal:
+    async def admit(self, request: Request, *, takes_cookie: bool = True) -> Principal:
         """The principal that asks; anybody else is refused."""
-        return await self.check(request, bearer_of(request), single_use=False)
+        shown = shown_by(request)
+        if not shown.is_cookie:
+            return await self.check(request, shown.token, single_use=False)
+        who = await self.check(
+            request, shown.token if takes_cookie else None, single_use=False, is_cookie=True
+        )
+        assert who.session is not None
+        if not may_use_cookie(request, csrf=csrf_of(self.authority, who.session)):
+            await self.note(request, Refusal(RefusalWord.CSRF_REFUSED.value, who.name))
+            raise foreign_page()
+        return who
 
-    async def check(self, request: Request, token: str | None, *, single_use: bool) -> Principal:
+    async def check(
+        self, request: Request, token: str | None, *, single_use: bool, is_cookie: bool = False
+    ) -> Principal:
         """Whose token this is, if it is of the sort that is wanted here."""
         source = source_of(request)
         elapsed_ms = self.clock.elapsed_ms()
@@ -80,7 +95,8 @@ class Door:
         found = await self.identify(token)
         if isinstance(found, Principal):
             is_server = is_reserved(found.name) and found.runtime_id is None
-            if found.single_use is single_use and not is_server:
+            is_sort = found.single_use is single_use and not (is_cookie and not found.session)
+            if is_sort and not is_server:
                 return found
             found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
         elif found.word is RefusalWord.UNKNOWN_TOKEN and found.claimed and not self._leads:
@@ -136,10 +152,10 @@ def source_of(request: Request) -> str:
     return "unknown" if request.client is None else request.client.host
 
 
-def bearer_of(request: Request) -> str | None:
-    """The token in the ``Authorization`` header."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() or None if scheme.lower() == "bearer" else None
+def foreign_page() -> Trouble:
+    """What a page is told that is not ours, or cannot show that it is."""
+    told = "another page asked this, or X-CSRF-Token is not the session's (GET /v1/session has it)"
+    return Trouble(EdgeCode.FORBIDDEN, told, {"reason": RefusalWord.CSRF_REFUSED.value})
 
 
 def claimed_id(token: str | None) -> str | None:

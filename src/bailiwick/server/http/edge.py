@@ -8,6 +8,7 @@ Rules:
   had begun may still take effect, which the same idempotency key tells. A stream of events, and
   what an app answers, is bounded until it begins: from then on it lasts as long as both sides want
   it to.
+- No answer of the API is a page: a browser neither guesses what it is nor runs, frames or keeps it.
 - Whatever nobody caught becomes an envelope that says nothing but that it is our fault, and a log
   line that says everything.
 """
@@ -29,9 +30,18 @@ from bailiwick.journal.fields import NAME_SHAPE
 from bailiwick.server.http.passing import is_passed_on
 from bailiwick.server.problems import Trouble, problem_of, trouble_of
 from bailiwick.vocab.errors import Unavailable
+from bailiwick.wire.actions.action import API
 from bailiwick.wire.problem import EdgeCode
 
 HEADER = "x-correlation-id"
+GUARDS = {
+    b"x-content-type-options": b"nosniff",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'; sandbox",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+"""On every answer of the API, which may hold what a tenant wrote; ``cache-control`` by default."""
 _LOG = logging.getLogger("bailiwick.http")
 
 
@@ -74,6 +84,8 @@ class Edge:
                     limit.reschedule(None)
                 begun = True
                 message["headers"].append((HEADER.encode(), correlation_id.encode()))
+                if scope["path"].startswith(API) and not is_passed:
+                    _guard(message)
             await send(message)
 
         limit = asyncio.timeout(bounds.passed_s if is_passed else bounds.request_s)
@@ -129,6 +141,12 @@ def _counted(receive: Receive, most: int) -> Receive:
         return message
 
     return count
+
+
+def _guard(start: Message) -> None:
+    """Say what a browser must not do with an answer."""
+    said = {name.lower() for name, _ in start["headers"]}
+    start["headers"] += [pair for pair in GUARDS.items() if pair[0] not in said]
 
 
 def _is_stream(start: Message) -> bool:

@@ -4,8 +4,9 @@ Rules:
 
 - What may change something goes to the leader as it came, once; reads are answered here. A request
   that was passed on is not passed on again, so two that believe in each other end in an error.
-- The leader judges the caller by the caller's own token. Only for counting bad guesses does it
-  believe who asked, from a replica that proves with the shared key that it is one.
+- The leader judges the caller by the caller's own token, or by a browser's cookie and what says
+  whose page asks. Only for counting bad guesses does it believe who asked, from a replica that
+  proves with the shared key that it is one.
 - What is an app's to answer goes to the leader, too, which alone has the way into its members; it
   is passed on piece by piece, both ways.
 - A leader that does not answer leaves the outcome open (503, retryable); with the same
@@ -29,6 +30,7 @@ from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role
 from bailiwick.runtime.runner import Runner
 from bailiwick.runtime.steady_clock import Against
+from bailiwick.server.http.cookies import CSRF_HEADER
 from bailiwick.server.http.edge import HEADER, spell_problem
 from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
@@ -44,6 +46,8 @@ _READS = frozenset(("GET", "HEAD", "OPTIONS"))
 _PASSED_ON = (
     *("authorization", "content-type", "idempotency-key", "if-match", "traceparent", "accept"),
 )
+_PAGE = ("cookie", CSRF_HEADER, "origin", "sec-fetch-site", "host")
+"""What a browser says of itself; no request for an app bears it further."""
 _BROUGHT_BACK = (
     *("content-type", "cache-control", "etag", "www-authenticate", "retry-after", HEADER),
 )
@@ -165,7 +169,7 @@ class Forward:
 
     async def _pass_on(self, request: Request, leader: str) -> Response:
         peers = self._peers
-        target, headers = self._told(request, leader, names=_PASSED_ON)
+        target, headers = self._told(request, leader, names=(*_PASSED_ON, *_PAGE))
         try:
             body = await request.body()
             found = await peers.client.request(
@@ -177,7 +181,10 @@ class Forward:
             return _lost(request, leader, error)
         brought = {n: found.headers[n] for n in _BROUGHT_BACK if n in found.headers}
         brought.pop(HEADER, None)  # the edge puts it on every answer
-        return Response(found.content, found.status_code, brought)
+        response = Response(found.content, found.status_code, brought)
+        for cookie in found.headers.get_list("set-cookie"):
+            response.headers.append("set-cookie", cookie)
+        return response
 
 
 def _lost(request: Request, leader: str, error: Exception) -> Response:

@@ -23,9 +23,9 @@ from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.trace_context import CURRENT, TraceContext
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 
-OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
-    "/openapi.json": "openapi",
-    "/metrics": "metrics.read",
+OPEN_PATHS: Final = {(row.method, row.path): row.name for row in OPEN.values()} | {
+    ("GET", "/openapi.json"): "openapi",
+    ("GET", "/metrics"): "metrics.read",
 }
 _LOG = logging.getLogger("bailiwick.http")
 
@@ -61,7 +61,7 @@ class Observe:
             await self._app(scope, receive, tell)
         finally:
             taken = time.perf_counter() - begun
-            action = context.action or OPEN_PATHS.get(scope["path"], "other")
+            action = context.action or OPEN_PATHS.get((scope["method"], scope["path"]), "other")
             span.name, span.is_failed = action, status >= 500 or not status
             span.set("http.request.method", scope["method"])
             if status:  # else it was cut off, and nobody heard an answer

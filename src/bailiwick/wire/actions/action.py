@@ -36,7 +36,8 @@ R = TypeVar("R")
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
-TENANT: Final = "/v1/tenants/{tenant}"
+API: Final = "/v1/"
+TENANT: Final = API + "tenants/{tenant}"
 PROJECT: Final = TENANT + "/projects/{project}"
 """The paths below which much lies."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, Action, Where
 from bailiwick.wire.answers import Done
-from bailiwick.wire.replica import Health, ReplicaState
+from bailiwick.wire.replica import Health, ReplicaState, Words
 from bailiwick.wire.settings import Settings
 from bailiwick.wire.traces import Timeline
 
@@ -18,6 +18,9 @@ HEALTHZ = Action(
 READYZ = Action(
     "readyz", "Check that the server is ready", "GET", "/readyz",
     None, _W.OPEN, NOTHING, Health)
+WORDS_READ = Action(
+    "words.read", "Read the sentences for closed words", "GET", "/v1/words",
+    None, _W.OPEN, NOTHING, Words)
 REPLICA_READ = Action(
     "replica.read", "Read the state of this replica", "GET", "/v1/replica",
     _P.METRICS_READ, _W.FLEET, NOTHING, ReplicaState)

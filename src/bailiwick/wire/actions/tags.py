@@ -26,7 +26,7 @@ class Tag(NamedTuple):
 
 
 TAGS: Final = (
-    Tag("session", "Log in, see who you are, log out.", ("login", "self")),
+    Tag("session", "Log in, see who you are, log out.", ("login", "session", "self")),
     Tag("tenant", "Teams or customers that share the fleet, and pay for it.", ("tenant",)),
     Tag("project", "Parts of a tenant, each with its own members and quota.", ("project",)),
     Tag(
@@ -111,8 +111,8 @@ TAGS: Final = (
     Tag("trace", "Everything that one request led to.", ("trace",)),
     Tag(
         "server",
-        "Is it up, is it ready, does it lead; metrics.",
-        ("healthz", "readyz", "replica", "metrics"),
+        "Is it up, is it ready, does it lead; metrics; sentences for words.",
+        ("healthz", "readyz", "replica", "metrics", "words"),
     ),
 )
 

@@ -9,12 +9,17 @@ from bailiwick.wire.base import Page
 from bailiwick.wire.people import (
     AccountChange,
     BreakGlass,
+    BrowserSession,
     IssuedToken,
     Login,
+    LoginWays,
     NewAccount,
+    NewSession,
     NewToken,
     Self,
     ServiceAccount,
+    SessionHeld,
+    SessionRenewal,
     Token,
 )
 
@@ -24,6 +29,24 @@ _P, _W = Permission, Where
 LOGIN = Action(
     "login", "Log in with a one-time code", "POST", "/v1/login",
     None, _W.OPEN, Login, IssuedToken, once=True)
+LOGIN_WAYS = Action(
+    "login.ways", "Read how to log in", "GET", "/v1/login",
+    None, _W.OPEN, NOTHING, LoginWays)
+SESSION_BEGIN = Action(
+    "session.begin", "Log a browser in with a one-time code", "POST", "/v1/session",
+    None, _W.OPEN, NewSession, BrowserSession, once=True)
+SESSION_READ = Action(
+    "session.read", "Read the browser's session", "GET", "/v1/session",
+    None, _W.SELF, NOTHING, BrowserSession)
+SESSION_RENEW = Action(
+    "session.renew", "Renew the browser's session", "POST", "/v1/session/renewal",
+    None, _W.SELF, SessionRenewal, BrowserSession, once=True)
+SESSION_LIST = Action(
+    "session.list", "List your own tokens", "GET", "/v1/sessions",
+    None, _W.SELF, NOTHING, Page[SessionHeld])
+SESSION_END = Action(
+    "session.end", "Revoke one of your own tokens", "DELETE", "/v1/sessions/{token_id}",
+    None, _W.SELF, NOTHING, Done)
 SELF_READ = Action(
     "self.read", "Read who you are", "GET", "/v1/whoami",
     None, _W.SELF, NOTHING, Self)

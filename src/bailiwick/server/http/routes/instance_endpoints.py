@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from bailiwick.apps.endpoints.headers import HEADER_BYTES_MAX, to_caller
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Here
-from bailiwick.server.http.door import bearer_of
+from bailiwick.server.http.cookies import bearer_of
 from bailiwick.server.http.passing import MARK, PassedResponse, split_target
 from bailiwick.server.http.routes.execs import house_of
 from bailiwick.server.http.routes.instances import Place

@@ -9,6 +9,7 @@ from fastapi import Query
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
 from bailiwick.fleet.topology import NodeTopology
 from bailiwick.kernel import ChangeMode
+from bailiwick.kernel.isolation.room import FreeRoom
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
@@ -153,6 +154,17 @@ def _node(found: NodeStanding) -> wire.Node:
         job_mode=_JOB_MODES.get(found.job_mode or ""),
         agent_version=None if found.agent is None else found.agent.version,
         host_members=found.host_members,
+        free=_free(found.free),
+        gpus_free_milli=list(found.free.devices_milli),
+    )
+
+
+def _free(room: FreeRoom) -> wire.Held:
+    return wire.Held(
+        cpu_milli=room.cpu_milli,
+        mem_bytes=room.mem_bytes,
+        block_bytes=room.block_bytes,
+        gpu_milli=sum(room.devices_milli),
     )
 
 

@@ -15,11 +15,13 @@ from bailiwick.iam import FLEET
 from bailiwick.kernel import Settings
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.settings import NUMBERS
+from bailiwick.phrases.words import SENTENCES
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.params import IfMatchDigest, digest_in
 from bailiwick.server.http.spelling import spell_done
+from bailiwick.server.problems import PROBLEMS
 from bailiwick.services import server
 from bailiwick.services.caller import Hidden
 from bailiwick.services.nodes import count_agents
@@ -31,7 +33,7 @@ from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.fleet import Held
-from bailiwick.wire.replica import ClusterState, Health, Leader, ReplicaState
+from bailiwick.wire.replica import ClusterState, Health, Leader, ReplicaState, Words
 from bailiwick.wire.traces import Timeline, TimelineEntry
 
 Digest = Annotated[
@@ -52,6 +54,14 @@ async def readyz(request: Request) -> Health:
     if not house.gateway.is_ready:
         raise Unavailable("the state", "it is being read from the store, or was lost")
     return Health(status="ok")
+
+
+@answers("words.read")
+async def read_words() -> Words:
+    """What each closed word says, as the command line says it too."""
+    meanings = {code.value: row.meaning for code, row in PROBLEMS.items()}
+    found = {name: dict(said) for name, said in SENTENCES.items()}
+    return Words(words=found | {"error_code": meanings})
 
 
 @answers("replica.read")

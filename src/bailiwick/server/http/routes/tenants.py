@@ -221,7 +221,9 @@ async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> flee
         ceiling=_spell_ceiling(found.ceiling),
         dimensions={word: _room(each) for word, each in room.dimensions.items()},
         generations={
-            word: _room(each) for word, each in room.generations.items() if each.used or each.limit
+            word: _room(each)
+            for word, each in room.generations.items()
+            if each.used or each.left is not None
         },
     )
 

@@ -1,13 +1,13 @@
-"""Routes for service accounts, tokens, sessions and broken glass; and for the login."""
+"""Routes for service accounts, tokens, who one is, and broken glass."""
 
 from __future__ import annotations
 
-from fastapi import Request, Response
+from fastapi import Response
 
 from bailiwick.iam import Permission, PrincipalKind, Scope, ServiceAccount
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, House
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
@@ -43,7 +43,7 @@ async def issue_token(
     minted = await tokens.issue(asked, asked.house.door.authority, wish=wish)
     if isinstance(minted, tokens.TooNarrow):
         raise Trouble(EdgeCode.FORBIDDEN, "a narrowed token makes none that carries more")
-    return _issued(minted, response=response, is_shown=not asked.dry_run)
+    return spell_issued(minted, response=response, is_shown=not asked.dry_run)
 
 
 @answers("token.revoke")
@@ -76,22 +76,7 @@ async def change_account(asked: Changing, account: PathName, *, body: wire.Accou
     return spell_done(await tokens.change_account(asked, account, is_enabled=body.is_enabled))
 
 
-# -- sessions and broken glass ----------------------------------------------------------------
-
-
-@answers("login")
-async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
-    """Exchange a one-time login code for a session's token."""
-    house: House = request.app.state.house
-    door, correlation_id = house.door, str(request.state.correlation_id)
-    who = await door.check(request, body.code, single_use=True)
-    sessions = tokens.SessionMaker(house.gateway, door.authority, door.clock)
-    minted = await sessions.begin(
-        who, token_id=house.ids(), ttl_s=body.ttl_s, correlation_id=correlation_id
-    )
-    if minted is None:
-        raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in")
-    return _issued(minted, response=response)
+# -- oneself, and broken glass ----------------------------------------------------------------
 
 
 @answers("self.read")
@@ -112,12 +97,6 @@ async def read_self(asked: Here) -> wire.Self:
     )
 
 
-@answers("self.log_out")
-async def log_out(asked: Changing) -> Done:
-    """Revoke the token that this request is made with."""
-    return spell_done(await tokens.log_out(asked))
-
-
 @answers("glass.break")
 async def break_glass(
     asked: Changing, body: wire.BreakGlass, *, response: Response
@@ -130,10 +109,10 @@ async def break_glass(
         tenant=body.tenant,
         ttl_s=body.ttl_s,
     )
-    return _issued(minted, response=response, is_shown=not asked.dry_run)
+    return spell_issued(minted, response=response, is_shown=not asked.dry_run)
 
 
-def _issued(minted: Minted, *, response: Response, is_shown: bool = True) -> wire.IssuedToken:
+def spell_issued(minted: Minted, *, response: Response, is_shown: bool = True) -> wire.IssuedToken:
     """A new token as it is answered, this once."""
     response.headers["cache-control"] = "no-store"
     command = minted.command

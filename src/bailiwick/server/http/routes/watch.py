@@ -22,7 +22,7 @@ from starlette.types import Scope as AsgiScope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Here
-from bailiwick.server.http.door import bearer_of
+from bailiwick.server.http.cookies import shown_by
 from bailiwick.server.http.spelling import spell_record
 from bailiwick.server.problems import Trouble
 from bailiwick.services.journal import ToldRecord
@@ -144,7 +144,7 @@ def open_watch(
     spell: Callable[[Watch], AsyncGenerator[bytes, None]],
 ) -> WatchResponse:
     """A stream of what was wished for, in a place of its own."""
-    house, token = asked.house, bearer_of(request)
+    house, token = asked.house, shown_by(request).token
     watch = Watch(
         gateway=house.gateway,
         principal=asked.principal,

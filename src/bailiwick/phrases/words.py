@@ -1,0 +1,49 @@
+"""All sentences that need no more than their word, list by list: what the web shows, too.
+
+A sentence with names in braces is to be filled in with the numbers that stand beside its word.
+What is made of a word and several numbers (a denial) has no place here: it is spelled where the
+numbers are known.
+
+>>> SENTENCES["pending_reason"]["waiting_for_quota"]
+'it waits for quota'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from bailiwick.phrases.budgets import BUDGETS
+from bailiwick.phrases.estimates import ESTIMATES
+from bailiwick.phrases.jobs import FAULTS, HELD
+from bailiwick.phrases.nodes import FALLEN, FILTERS
+from bailiwick.phrases.readiness import CONDITIONS, TEMPLATES, VERDICTS
+from bailiwick.phrases.reasons import REASONS, fix_of
+from bailiwick.phrases.shared import SHARED_FIXES
+from bailiwick.phrases.tokens import MINT_DENIALS
+from bailiwick.vocab.words import PendingReason, PreemptionReason
+
+W = TypeVar("W", bound=str)
+
+
+def _plain(said: Mapping[W, str]) -> dict[str, str]:
+    return {str(word): sentence for word, sentence in said.items()}
+
+
+SENTENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "budget_state": _plain(BUDGETS),
+    "estimate_basis": _plain(ESTIMATES),
+    "filter_reason": _plain(FILTERS),
+    "filter_reason_beside": _plain(FALLEN),
+    "held_reason": _plain(HELD),
+    "job_fault": _plain(FAULTS),
+    "mint_denial": _plain(MINT_DENIALS),
+    "pending_fix": {reason.value: fix_of(reason, "") for reason in PendingReason},
+    "pending_reason": _plain(REASONS),
+    "preemption_reason": {reason.value: reason.human_summary() for reason in PreemptionReason},
+    "readiness": _plain(VERDICTS),
+    "readiness_condition": _plain(CONDITIONS),
+    "readiness_reason": _plain(TEMPLATES),
+    "shared_fix": _plain(SHARED_FIXES),
+}
+"""By the list that a word is of; ``_beside`` is what stands beside a word that shows."""

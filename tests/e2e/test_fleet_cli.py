@@ -1,0 +1,66 @@
+"""``bailiwick fleet`` as somebody of a tenant sees it, beside what others hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bailiwick.cli.main import main
+from tests.support.http_server import Served, served_house
+
+Cli = Callable[..., str]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Served]:
+    with served_house(tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+def as_one(
+    house: Served,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Cli:
+    """Run a command as somebody of a tenant."""
+    for name in [*os.environ]:
+        if name.startswith("BAILIWICK_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("BAILIWICK_SERVER", house.url)
+
+    def run(who: str, tenant: str, *words: str) -> str:
+        monkeypatch.setenv("BAILIWICK_TOKEN", house.token(who))
+        monkeypatch.setenv("BAILIWICK_TENANT", tenant)
+        with pytest.raises(SystemExit) as ended:
+            main([*words])
+        told = capsys.readouterr()
+        assert ended.value.code in (0, None), told.err
+        return told.out
+
+    return run
+
+
+def row(table: str) -> list[str]:
+    return next(each.split() for each in table.splitlines() if each.startswith("nvidia_hopper"))
+
+
+def test_a_member_is_told_what_he_could_be_given_and_what_his_quota_leaves(as_one: Cli) -> None:
+    gpus = ("--gpu", "4xnvidia_hopper:80GiB")
+    as_one("fleet_admin", "lab", "node", "register", "g2", "--cpus", "8", "--mem", "8GiB", *gpus)
+    hold = ("lease", "request", "--gpus", "3", "--no-wait", "--project", "p")
+    as_one("project_member@rival", "rival", *hold)
+    for who in ("project_member@lab", "fleet_operator"):
+        assert row(as_one(who, "lab", "fleet"))[1:6] == ["1", "4", "3", "1", "0"]
+    as_one("fleet_admin", "lab", "quota", "set", "nvidia_hopper=0", "--project", "p")
+    in_project = as_one("project_member@lab", "lab", "fleet", "--project", "p")
+    assert "for you" in in_project
+    assert row(in_project)[1:7] == ["1", "4", "3", "1", "0", "0"]
+    listed = as_one("project_member@lab", "lab", "node", "list")
+    assert next(each.split() for each in listed.splitlines() if "hopper" in each)[7] == "1"
+    assert "1 GPUs" in as_one("project_member@lab", "lab", "node", "show", "g2")
