@@ -33,11 +33,12 @@ from tests.support.waiting import WAIT_S, until
 ELSEWHERE = frozenset(
     {
         *("replica.read", "metrics.read", "trace.read", "self.read", "record.watch", "node.list"),
+        "session.read",
         *("lease.explain", "job.list", "job.read", "job.output", "decision.list", "finding.list"),
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
         *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
-        *("shared_worker.list", "instance_endpoint.get"),
+        *("shared_worker.list", "instance_endpoint.get", "self.may"),
     }
 )
 """Not answered from the state alone: what a process says of itself, what is in tables, and what an

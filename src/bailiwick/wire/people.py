@@ -231,6 +231,18 @@ class Self(Model):
     keys: list[PermissionWord] | None
 
 
+class MayDo(Model):
+    """What the caller's keys let him ask for there, by the names of the actions.
+
+    A key is the first thing that is asked for. What an action is about may still refuse it: a job
+    that has ended is not cancelled.
+    """
+
+    tenant: str | None
+    project: str | None
+    actions: list[str]
+
+
 class BreakGlass(Model):
     """Why somebody needs all of his rights for a moment, and for whose sake; both are recorded."""
 

@@ -13,6 +13,7 @@ from bailiwick.wire.people import (
     IssuedToken,
     Login,
     LoginWays,
+    MayDo,
     NewAccount,
     NewSession,
     NewToken,
@@ -50,6 +51,9 @@ SESSION_END = Action(
 SELF_READ = Action(
     "self.read", "Read who you are", "GET", "/v1/whoami",
     None, _W.SELF, NOTHING, Self)
+SELF_MAY = Action(
+    "self.may", "Read what you may do somewhere", "GET", "/v1/may",
+    None, _W.SELF, NOTHING, MayDo)
 SELF_LOG_OUT = Action(
     "self.log_out", "Log out", "DELETE", "/v1/session",
     None, _W.SELF, NOTHING, Done)

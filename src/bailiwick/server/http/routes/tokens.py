@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from typing import Annotated, Any
 
-from bailiwick.iam import Permission, PrincipalKind, Scope, ServiceAccount
+from fastapi import Query, Response
+
+from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope, ServiceAccount
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services import tokens
 from bailiwick.services.authority import Minted
 from bailiwick.wire import people as wire
+from bailiwick.wire.actions.action import Action, Where
+from bailiwick.wire.actions.table import ACTIONS
 from bailiwick.wire.answers import Done
-from bailiwick.wire.base import Page
+from bailiwick.wire.base import NAME_PATTERN, Page
 from bailiwick.wire.problem import EdgeCode
 from bailiwick.wire.words import PermissionWord
+
+InTenant = Annotated[str | None, Query(pattern=NAME_PATTERN, description="In this tenant.")]
+InProject = Annotated[
+    str | None, Query(pattern=NAME_PATTERN, description="In this project of the tenant.")
+]
 
 
 @answers("token.list")
@@ -95,6 +104,39 @@ async def read_self(asked: Here) -> wire.Self:
         expires_ms=token.expires_ms,
         keys=_keys(token),
     )
+
+
+@answers("self.may")
+async def read_may(
+    asked: Here, tenant: InTenant = None, *, project: InProject = None
+) -> wire.MayDo:
+    """What your keys let you ask for: in a project, in a tenant, or (neither) over the fleet.
+
+    Of what is not yours to see it is the same as of what is not there.
+    """
+    asked.require_login()
+    there = Scope.of(tenant, project)
+    found = sorted(name for name, each in ACTIONS.items() if _may(asked, each, there=there))
+    return wire.MayDo(tenant=tenant, project=project, actions=found)
+
+
+def _may(asked: Asked, action: Action[Any, Any], *, there: Scope) -> bool:
+    """Whether he has the key where the action would ask for it."""
+    if action.permission is None:
+        return True
+    roles = asked.principal.roles
+    match action.where:
+        case Where.FLEET:
+            scopes = [FLEET]
+        case Where.TENANT:
+            scopes = [] if there.tenant is None else [Scope(there.tenant)]
+        case Where.PROJECT:
+            scopes = [] if there.project is None else [there]
+        case Where.ROWS | Where.TENANT_ROWS:
+            scopes = [there, *(each for each in roles if there.covers(each))]
+        case _:
+            scopes = [there]
+    return any(asked.holds(action.permission, each) for each in scopes)
 
 
 @answers("glass.break")
