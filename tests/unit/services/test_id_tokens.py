@@ -59,9 +59,8 @@ def at_hash(text: str) -> str:
     return base64.urlsafe_b64encode(half).rstrip(b"=").decode()
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
+def test_what_holds_is_believed() -> None:
+    for token in (
         signed(),
         signed("PS256"),
         signed("ES256", EC, "two"),
@@ -72,10 +71,8 @@ def at_hash(text: str) -> str:
         signed(exp=NOW_S - SKEW_S + 1),
         signed(iat=NOW_S + SKEW_S),
         signed(nbf=NOW_S),
-    ],
-)
-def test_what_holds_is_believed(token: str) -> None:
-    assert judge(token, KEYS, expected=EXPECTED)["sub"] == "ann"
+    ):
+        assert judge(token, KEYS, expected=EXPECTED)["sub"] == "ann"
 
 
 @pytest.mark.parametrize(
