@@ -13,9 +13,12 @@ import pytest
 from bailiwick.iam import Role
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.server.http.app import AppTerms
 from bailiwick.server.http.context import LoginBook
 from bailiwick.server.http.cookies import COOKIE, LOGIN_COOKIE
+from bailiwick.services.authority import Allowance
 from bailiwick.services.logins.exchange import ProviderClient
+from bailiwick.services.logins.providers import read_providers
 from tests.support.http_house import HttpHouse, http_house, make_parts
 from tests.support.oidc_provider import OidcProvider, Visitor, oidc_provider
 
@@ -277,3 +280,53 @@ def test_a_public_client_logs_in_too(campus: OidcProvider, tmp_path: Path) -> No
     client = ProviderClient(campus.provider(client_id="public"), SystemClock())
     with http_house(tmp_path, parts=make_parts(logins=LoginBook({"campus": client}, HOME))) as own:
         assert who_is(own, log_in(own, "jo"))["principal"] == "campus:jo"
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("preferred_username", "campus:kim@campus"),
+        ("nickname", "login_name_unusable"),
+        ("groups", "login_name_unusable"),
+        ("email", "login_name_unusable"),
+    ],
+)
+def test_a_person_is_named_by_the_claim_that_the_operator_chose_or_not_at_all(
+    house: HttpHouse, campus: OidcProvider, claim: str, told: str
+) -> None:
+    campus.put_people({"kim": []})
+    client = house.app.state.house.parts.logins.clients["campus"]
+    right = client.provider
+    client.provider = replace(right, name_claim=claim)
+    try:
+        ended = Attempt(house, "kim").end()
+    finally:
+        client.provider = right
+    if told.startswith("campus:"):
+        assert who_is(house, cookies(ended)[COOKIE])["principal"] == told
+    else:
+        assert refusal(ended) == told
+
+
+def test_a_name_that_none_can_have_is_refused(house: HttpHouse, campus: OidcProvider) -> None:
+    campus.put_people({})
+    assert refusal(Attempt(house, "kim lee").end()) == "login_name_unusable"
+
+
+def test_who_is_refused_too_often_is_not_looked_at_for_a_while(tmp_path: Path) -> None:
+    text = '[campus]\nissuer = "http://127.0.0.1:1"\nclient_id = "x"\n'
+    client = ProviderClient(read_providers(text)["campus"], SystemClock())
+    book = LoginBook({"campus": client}, HOME)
+    terms = AppTerms(guesses=Allowance(burst=2, per_minute=1))
+    with http_house(tmp_path, terms, parts=make_parts(logins=book)) as own:
+
+        def come(path: str) -> Any:
+            return own.client.get(f"/v1/login/campus{path}", follow_redirects=False)
+
+        # That the provider is down counts against nobody.
+        words = [refusal(come("")) for _ in range(4)]
+        assert words == ["login_provider_unreachable"] * 4
+        for _ in range(2):
+            assert refusal(come("/callback?code=x&state=y")) == "login_state_mismatch"
+        for path in ("/callback?code=x&state=y", ""):
+            assert come(path).status_code == 429

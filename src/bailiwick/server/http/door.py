@@ -115,9 +115,10 @@ class Door:
         if not self._guesses.has(source_of(request), elapsed_ms=self.clock.elapsed_ms()):
             await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
 
-    async def turn_back(self, request: Request, word: str) -> None:
-        """Seal that a login was refused, and count it against its source."""
-        self._guesses.spend(source_of(request), elapsed_ms=self.clock.elapsed_ms())
+    async def turn_back(self, request: Request, word: str, *, is_guess: bool) -> None:
+        """Seal that a login was refused; what may be a guess is counted against its source."""
+        if is_guess:
+            self._guesses.spend(source_of(request), elapsed_ms=self.clock.elapsed_ms())
         await self.note(request, Refusal(word))
 
     @property

@@ -16,7 +16,7 @@ from bailiwick.server.http.routes.tokens import spell_issued
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Minted
 from bailiwick.services.logins.logins import LOGIN_S_MAX, Logins
-from bailiwick.services.logins.words import LoginRefused
+from bailiwick.services.logins.words import LoginRefusal, LoginRefused
 from bailiwick.telemetry.trace_context import note
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire import people as wire
@@ -162,4 +162,6 @@ async def _told(request: Request, refused: LoginRefused) -> Trouble:
 
 async def _seal(request: Request, refused: LoginRefused) -> None:
     _LOG.info("a login was refused (%s): %s", refused.word.value, refused)
-    await _house(request).door.turn_back(request, refused.word.value)
+    # That a provider is down is nobody's guess: all who come through one proxy would pay for it.
+    is_guess = refused.word is not LoginRefusal.LOGIN_PROVIDER_UNREACHABLE
+    await _house(request).door.turn_back(request, refused.word.value, is_guess=is_guess)
