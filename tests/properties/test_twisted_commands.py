@@ -382,6 +382,12 @@ def iam_models() -> list[dict[str, Any]]:
         {"command": "change_project", "tenant": "fresh", "project": "p", "display_name": "Q"},
         {"command": "set_member", "member": "alice", "role": "tenant_admin", "tenant": "fresh"},
         {
+            "command": "apply_groups",
+            "member": "campus:ann",
+            "provider": "campus",
+            "roles": ["fresh=tenant_admin"],
+        },
+        {
             "command": "set_role",
             "role": "triage",
             "level": "project",

@@ -24,7 +24,7 @@ _FLEET, _PEOPLE, _SERVER = "Fleet", "People", "Server, journal and experiments"
 
 COMMANDS.update(
     {
-        "login": Word("Become somebody, with a one-time code.", _DAILY),
+        "login": Word("Log in, with a code or through a provider.", _DAILY),
         "plan": Word("Place, victims and price, beforehand.", _DAILY),
         "submit": Word("Run a command under a lease.", _DAILY),
         "explain": Word("Why something waits or ended.", _DAILY),

@@ -75,6 +75,8 @@ class Directory:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     projects: dict[tuple[str, str], Project] = field(default_factory=dict)
     roles: dict[str, dict[Scope, AnyRole]] = field(default_factory=dict)
+    given: dict[str, dict[Scope, str]] = field(default_factory=dict)
+    """Of those roles, which rest on somebody's groups at which provider."""
     custom_roles: dict[tuple[Scope, str], CustomRole] = field(default_factory=dict)
     """By whose they are, and their name."""
     accounts: dict[str, ServiceAccount] = field(default_factory=dict)

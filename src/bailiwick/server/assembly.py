@@ -13,7 +13,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +42,7 @@ from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.reconcile.webhooks.loop import WebhookLoop, WebhookTerms
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.http.context import Parts
+from bailiwick.server.http.context import LoginBook, Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.apps.calls import CallDesk
@@ -54,6 +54,8 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
+from bailiwick.services.logins.exchange import ProviderClient
+from bailiwick.services.logins.providers import Provider
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -95,6 +97,10 @@ class ProcessPlan:
     """Private networks in which tenants may have sources of artifacts."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    providers: tuple[Provider, ...] = ()
+    """Through whom people log in."""
+    public_url: str = ""
+    """Where browsers reach this server."""
     webhooks_private: bool = False
     """Whether webhooks may lead to private networks and this machine."""
 
@@ -218,4 +224,9 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         fetcher=_fetcher(plan),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
-    return parts, [*duties, sends]
+    return replace(parts, logins=_logins(plan, clock)), [*duties, sends]
+
+
+def _logins(plan: ProcessPlan, clock: Clock) -> LoginBook | None:
+    clients = {each.name: ProviderClient(each, clock) for each in plan.providers}
+    return LoginBook(clients, plan.public_url) if clients else None

@@ -43,6 +43,7 @@ from bailiwick.server.http.forward import Peers
 from bailiwick.server.port import Port, Tls, open_port
 from bailiwick.server.stamping import open_stamps
 from bailiwick.services.authority import Authority
+from bailiwick.services.logins.providers import Provider
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
@@ -77,6 +78,10 @@ class ProcessOptions:
     """How jobs are kept apart on this machine, and what they see of it."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    providers: tuple[Provider, ...] = ()
+    """Through whom people log in."""
+    public_url: str | None = None
+    """Where browsers reach this server, if not where it listens."""
     webhooks_private: bool = False
     """Whether webhooks may lead to private networks and this machine."""
     artifact_networks: tuple[Network, ...] = ()
@@ -172,6 +177,8 @@ class _Process:
             capability=options.capability,
             apart=options.apart,
             clusters=options.clusters,
+            providers=options.providers,
+            public_url=options.public_url or self._address,
             webhooks_private=options.webhooks_private,
             artifact_networks=options.artifact_networks,
         )

@@ -92,6 +92,7 @@ class _Claims(NamedTuple):
     token_id: str
     until_s: int
     session: BrowserSession | None
+    provider: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,8 @@ class Principal:
     """The only shared runtime for which it counts, if it is the token of that one's operator."""
     session: BrowserSession | None = None
     """The browser's session that its token is one of."""
+    provider: str | None = None
+    """By whose word it came in; nobody's, if with a code or a token that was made here."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -191,6 +194,8 @@ class Authority:
             if terms.session is not None:
                 claims["sid"] = terms.session.session_id
                 claims["sxp"] = terms.session.until_ms // 1000
+            if terms.provider is not None:
+                claims["idp"] = terms.provider
             token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
         command = IssueToken(
             token_id,
@@ -218,12 +223,14 @@ class Authority:
         found = self._verified(token, digest)
         if isinstance(found, RefusedToken):
             return found
-        subject, token_id, until_s, session = found
+        subject, token_id, until_s, session, provider = found
         known = _known(directory, digest, token_id, subject=subject, now_ms=now_ms)
         is_unknown = isinstance(known, RefusedToken) and known.word is RefusalWord.UNKNOWN_TOKEN
         if is_unknown and until_s * 1000 <= now_ms:  # it may have been forgotten since
             return RefusedToken(RefusalWord.EXPIRED_TOKEN, subject)
-        return replace(known, session=session) if isinstance(known, Principal) else known
+        if isinstance(known, RefusedToken):
+            return known
+        return replace(known, session=session, provider=provider)
 
     def has_seen(self, token: str | None) -> bool:
         """Whether this token's signature was seen to hold; that it still counts is not said."""
@@ -256,7 +263,9 @@ class Authority:
         session, session_id, last_s = None, claims.get("sid"), claims.get("sxp")
         if isinstance(session_id, str) and isinstance(last_s, int):
             session = BrowserSession(session_id, 1000 * last_s)
-        self._seen[digest] = said = _Claims(subject, token_id, until_s, session)
+        provider = claims.get("idp")
+        by = provider if isinstance(provider, str) else None
+        self._seen[digest] = said = _Claims(subject, token_id, until_s, session, by)
         if len(self._seen) > SEEN_MAX:
             self._seen.popitem(last=False)
         return said
@@ -302,6 +311,8 @@ class Terms:
     """The only lease that it is good for."""
     session: BrowserSession | None = None
     """The browser's session that it is one of."""
+    provider: str | None = None
+    """By whose word its principal came in."""
 
 
 def _new_secret() -> str:

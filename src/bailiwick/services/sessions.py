@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bailiwick.iam import Token
+from bailiwick.iam import PrincipalKind, Token
 from bailiwick.kernel import Done, Envelope
 from bailiwick.kernel.people.commands import RevokeToken
 from bailiwick.ports import Clock
@@ -37,7 +37,7 @@ SESSION_S_MAX = TTL_S_MAX
 
 @dataclass(frozen=True, slots=True)
 class SessionMaker:
-    """Makes sessions of login codes."""
+    """Makes sessions of login codes, and of those whom a provider names."""
 
     gateway: Gateway
     authority: Authority
@@ -54,24 +54,61 @@ class SessionMaker:
     ) -> Minted | None:
         """A session of whoever showed a login code; nothing if somebody was faster with it."""
         keys = None if who.keys is None else tuple(sorted(who.keys))
-        now_ms = self.clock.now_ms()
-        session = None
-        if is_browser:
-            session = BrowserSession(token_id, 1000 * (now_ms // 1000 + SESSION_S_MAX))
-        minted = self.authority.mint(
-            who.name,
-            who.kind,
-            token_id=token_id,
-            now_ms=now_ms,
-            ttl_s=ttl_s,
-            terms=Terms(keys=keys, within=who.within, session=session),
+        terms = Terms(keys=keys, within=who.within)
+        minted = self._mint(
+            who.name, who.kind, token_id=token_id, ttl_s=ttl_s, terms=terms, is_browser=is_browser
         )
         command = replace(minted.command, spends=who.token_id)
         try:
             await self.gateway.execute(Envelope(command, who.name, correlation_id))
         except (Conflict, NotFound):
             return None
-        return Minted(minted.token, command, session)
+        return replace(minted, command=command)
+
+    async def begin_for(
+        self,
+        name: str,
+        provider: str,
+        *,
+        token_id: str,
+        ttl_s: int,
+        correlation_id: str,
+        is_browser: bool,
+    ) -> Minted:
+        """A session of somebody whom a provider names."""
+        minted = self._mint(
+            name,
+            PrincipalKind.HUMAN,
+            token_id=token_id,
+            ttl_s=ttl_s,
+            terms=Terms(provider=provider),
+            is_browser=is_browser,
+        )
+        await self.gateway.execute(Envelope(minted.command, name, correlation_id))
+        return minted
+
+    def _mint(
+        self,
+        name: str,
+        kind: PrincipalKind,
+        *,
+        token_id: str,
+        ttl_s: int,
+        terms: Terms,
+        is_browser: bool,
+    ) -> Minted:
+        now_ms, session = self.clock.now_ms(), None
+        if is_browser:
+            session = BrowserSession(token_id, 1000 * (now_ms // 1000 + SESSION_S_MAX))
+        minted = self.authority.mint(
+            name,
+            kind,
+            token_id=token_id,
+            now_ms=now_ms,
+            ttl_s=ttl_s,
+            terms=replace(terms, session=session),
+        )
+        return replace(minted, session=session)
 
 
 async def renew(caller: Caller, authority: Authority, *, ttl_s: int) -> Minted | None:
@@ -94,6 +131,7 @@ async def renew(caller: Caller, authority: Authority, *, ttl_s: int) -> Minted |
             keys=None if who.keys is None else tuple(sorted(who.keys)),
             within=who.within,
             session=session,
+            provider=who.provider,
         ),
     )
     command = replace(minted.command, renews=who.token_id)

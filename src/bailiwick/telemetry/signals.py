@@ -56,6 +56,8 @@ REFUSALS: Final = (
     "needs_own_role",
     "needs_runtime_operator",
     "csrf_refused",
+    *("login_state_mismatch", "login_provider_refused", "login_provider_unreachable"),
+    *("login_token_invalid", "login_name_unusable"),
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
@@ -63,7 +65,7 @@ REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
     *("foreign_scope", "foreign_lease", "foreign_project", "foreign_runtime", "beyond_reach"),
     *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest", "role_broadens"),
-    "csrf_refused",
+    *("csrf_refused", "login_token_invalid"),
 )
 """Those that no well-behaved caller meets often."""
 

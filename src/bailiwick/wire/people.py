@@ -176,6 +176,34 @@ class LoginWays(Model):
     providers: list[LoginProvider]
 
 
+class DeviceLogin(Model):
+    """A login that a person ends elsewhere: where, with which code, and what to ask with."""
+
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: str | None
+    expires_s: int
+    interval_s: int
+    """How long to wait before asking again."""
+    device: str
+    """To be sent back as it is."""
+
+
+class DeviceQuestion(Model):
+    """Whether somebody has ended a login elsewhere."""
+
+    device: Annotated[str, Field(min_length=1, max_length=4_000)]
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
+
+
+class DeviceAnswer(Model):
+    """The session, once there is one; until then, how long to wait before asking again."""
+
+    session: IssuedToken | None
+    is_hasty: bool
+    """Whether it was asked too often: wait five seconds longer each time from now on."""
+
+
 class NewSession(Model):
     """A one-time login code, to be exchanged for a browser's session."""
 

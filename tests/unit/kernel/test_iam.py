@@ -21,6 +21,7 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.people.commands import (
+    ApplyGroups,
     BreakGlass,
     ChangeAccount,
     ChangeProject,
@@ -134,6 +135,55 @@ def test_a_token_that_takes_the_place_of_another_ends_it_in_the_same_command() -
     assert bureau.kernel.state.directory.token("t-1").revoked
     with pytest.raises(Conflict):  # of two pages that renew at once, one does
         bureau.do(replace(TOKEN, token_id="t-5", renews="t-1"))
+
+
+def test_groups_give_roles_and_take_back_what_they_gave_and_nothing_else() -> None:
+    bureau, ann = Bureau(*FOUNDING), "campus:ann"
+    lab, vision = Scope("lab"), Scope("lab", "vision")
+
+    def held() -> object:
+        return bureau.kernel.state.directory.roles.get(ann, {})
+
+    bureau.do(SetMember(ann, Role.PROJECT_VIEWER, "lab", "vision"))
+    both = ("lab=tenant_auditor", "lab/vision=project_admin", "gone=tenant_admin")
+    bureau.do(ApplyGroups(ann, "campus", both))
+    # The hand's role stands; what is not there gives nothing.
+    assert held() == {lab: Role.TENANT_AUDITOR, vision: Role.PROJECT_VIEWER}
+    told = parse_record(bureau.lines[-1][:-1])
+    assert (told.body["provider"], told.body["role"]) == ("campus", "tenant_auditor")
+    with pytest.raises(Conflict):
+        bureau.do(ApplyGroups(ann, "campus", both[:1]))
+    bureau.do(ApplyGroups(ann, "campus", ("lab=tenant_admin",)))
+    assert held() == {lab: Role.TENANT_ADMIN, vision: Role.PROJECT_VIEWER}
+    state = bureau.kernel.state
+    assert decode(encode(state), digest_of(state)).directory == state.directory
+    bureau.do(ApplyGroups(ann, "campus"))
+    assert held() == {vision: Role.PROJECT_VIEWER}
+    assert bureau.kernel.state.directory.given == {}
+
+
+def test_a_role_that_a_person_gave_again_by_hand_is_no_longer_the_groups_to_take() -> None:
+    bureau, ann = Bureau(*FOUNDING), "campus:ann"
+    bureau.do(ApplyGroups(ann, "campus", ("lab=tenant_auditor",)))
+    bureau.do(SetMember(ann, Role.TENANT_ADMIN, "lab"))
+    with pytest.raises(Conflict):
+        bureau.do(ApplyGroups(ann, "campus"))
+    assert bureau.kernel.state.directory.roles[ann] == {Scope("lab"): Role.TENANT_ADMIN}
+
+
+@pytest.mark.parametrize(
+    ("member", "roles"),
+    [
+        ("root", ()),
+        ("other:ann", ()),
+        ("campus:ann", ("lab=tenant_auditor", "lab=tenant_admin")),
+        ("campus:ann", ("lab",)),
+        ("campus:ann", ("=tenant_admin",)),
+    ],
+)
+def test_a_provider_names_its_own_people_alone(member: str, roles: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidValue):
+        ApplyGroups(member, "campus", roles)
 
 
 def test_broken_glass_is_told_to_the_tenant_it_is_about() -> None:

@@ -125,6 +125,24 @@ class UpOptions:
             help="Let webhooks lead to private networks, and over plain HTTP to this machine.",
         ),
     ] = False
+    providers: Annotated[
+        Path | None,
+        typer.Option(
+            "--providers",
+            metavar="FILE",
+            help="Through whom people log in (OpenID Connect), as TOML: docs/logging-in.md. "
+            "Replicas share it.",
+        ),
+    ] = None
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            "--public-url",
+            metavar="URL",
+            help="Where browsers reach this server, if a proxy stands before it. By default as "
+            "--advertise and --port.",
+        ),
+    ] = None
     artifact_network: Annotated[
         list[str] | None,
         typer.Option(
@@ -194,6 +212,16 @@ class UpOptions:
 
 def check_options(options: UpOptions) -> ProcessOptions:
     """The process that was meant; a wrong or dangerous combination is refused."""
+    from bailiwick.server.login_files import check_public_url, load_providers
+
+    return dataclasses.replace(
+        _process_of(options),
+        providers=load_providers(options.providers),
+        public_url=check_public_url(options.public_url),
+    )
+
+
+def _process_of(options: UpOptions) -> ProcessOptions:
     from bailiwick import InvalidValue
     from bailiwick.journal.fields import NAME
     from bailiwick.reconcile.this_node import can_be_node

@@ -62,7 +62,7 @@ class PeopleKinds:
         scope=FLEET,
         body=BodySpec(
             {"member": PRINCIPAL, "change": Words((MemberChange,))},
-            {"role": NAME, "role_before": NAME},
+            {"role": NAME, "role_before": NAME, "provider": NAME},
         ),
     )
     ROLE_SET = row(

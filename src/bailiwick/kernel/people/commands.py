@@ -100,6 +100,38 @@ class SetMember:
             raise InvalidValue("role", self.role, f"a role of the {scope.level}, as its scope is")
 
 
+@dataclass(frozen=True, slots=True)
+class ApplyGroups:
+    """What somebody's groups at a provider give him, as the operator mapped them: all of it.
+
+    Each is ``SCOPE=ROLE``, one for a scope at most; ``fleet`` is the whole fleet.
+    """
+
+    member: str
+    provider: str
+    roles: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        PRINCIPAL.check("member", self.member)
+        NAME.check("provider", self.provider)
+        if not self.member.startswith(f"{self.provider}:"):
+            raise InvalidValue("member", self.member, f"a name that begins with {self.provider}:")
+        for text in self.roles:
+            check_kind("roles", text, str)
+        if len(self.wanted) < len(self.roles):
+            raise InvalidValue("roles", len(self.roles), "one for each scope at most")
+
+    @property
+    def wanted(self) -> dict[Scope, str]:
+        """The role that each scope is to have."""
+        found = {}
+        for text in self.roles:
+            place, _, role = text.partition("=")
+            NAME.check("roles", role)
+            found[Scope() if place == str(Scope()) else Scope.parse(place)] = role
+        return found
+
+
 def check_role_name(value: object) -> None:
     """Refuse what can be no name of a role of one's own."""
     NAME.check("role", value)
@@ -278,6 +310,7 @@ PeopleCommand: TypeAlias = (
     | CreateProject
     | ChangeProject
     | SetMember
+    | ApplyGroups
     | SetRole
     | DeleteRole
     | CreateAccount

@@ -50,6 +50,12 @@ def dump(state: State) -> Plain:
             [*role.home, role.name, role.level.value, [k.value for k in role.keys], role.revision]
             for role in directory.custom_roles.values()
         ]
+    if directory.given:
+        dumped["given"] = [
+            [member, *scope, provider]
+            for member, given in sorted(directory.given.items())
+            for scope, provider in sorted(given.items(), key=lambda row: str(row[0]))
+        ]
     return {"directory": dumped}
 
 
@@ -68,6 +74,8 @@ def load(state: State, plain: Plain) -> None:
     for member, tenant, project_name, role in dumped["roles"]:
         scope = Scope(tenant, project_name)
         directory.roles.setdefault(member, {})[scope] = directory.role_at(role, scope)
+    for member, tenant, project_name, provider in dumped.get("given", ()):
+        directory.given.setdefault(member, {})[Scope(tenant, project_name)] = provider
     for name, tenant, project_name, is_enabled in dumped["accounts"]:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))

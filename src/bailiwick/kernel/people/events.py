@@ -74,6 +74,8 @@ class MemberChanged:
     role: Role | str | None
     """Of the product, or the name of one's own."""
     role_before: Role | str | None
+    provider: str | None = None
+    """Whose groups say so; nobody's, if a person did it."""
 
     def body(self) -> Body:
         """Who, what sort of change, and both roles."""
@@ -85,6 +87,8 @@ class MemberChanged:
             body["role"] = str(self.role)
         if self.role_before is not None:
             body["role_before"] = str(self.role_before)
+        if self.provider is not None:
+            body["provider"] = self.provider
         return body
 
     @classmethod
@@ -96,6 +100,7 @@ class MemberChanged:
             body["member"],
             None if role is None else _role(role),
             None if before is None else _role(before),
+            body.get("provider"),
         )
 
 

@@ -32,7 +32,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people import events as ev
-from bailiwick.kernel.people import roles
+from bailiwick.kernel.people import groups, roles
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, Stale
@@ -60,6 +60,8 @@ def decide(state: State, command: cmd.PeopleCommand, now_ms: int) -> Iterator[Ev
             yield from _change(directory, command)
         case cmd.SetMember():
             yield from _set_member(directory, command)
+        case cmd.ApplyGroups():
+            yield from groups.decide(directory, command)
         case cmd.SetRole() | cmd.DeleteRole():
             yield from roles.decide(directory, command)
         case cmd.CreateAccount() | cmd.ChangeAccount():
@@ -220,6 +222,7 @@ def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:
             directory.tenants[name] = _changed(directory.tenants[name], event)
         case ev.MemberChanged():
             _put_role(directory, event)
+            groups.put_origin(directory, event)
         case ev.RoleSet():
             roles.put_role(directory, event)
         case ev.ServiceAccountCreated():

@@ -181,7 +181,14 @@ def create_app(
     terms, parts = terms or AppTerms(), parts or Parts()
     wait_s = min(runner.wait_s, terms.bounds.kernel_s)
     gateway = Gateway(runner, wait_s=wait_s, watch=watch_waits(parts.telemetry))
-    door = Door(gateway, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
+    door = Door(
+        gateway,
+        authority,
+        clock=clock,
+        guesses=terms.guesses,
+        notes=terms.notes,
+        providers=frozenset(() if parts.logins is None else parts.logins.clients),
+    )
     app = document.DocumentedApi(
         **document.INFO,
         docs_url=None,
@@ -224,7 +231,13 @@ def _add_routes(app: FastAPI) -> None:
         )
     for action in OPEN.values():
         handler = HANDLERS[action.name]
-        app.add_api_route(action.path, handler, **_told_of(action, handler))
+        app.router.add_api_route(
+            action.path,
+            handler,
+            # Who sends a browser back here adds to the query what it likes.
+            route_class_override=APIRoute if action.takes_any_query else StrictRoute,
+            **_told_of(action, handler),
+        )
 
 
 def _told_of(action: Action[Any, Any], handler: Handler) -> dict[str, Any]:

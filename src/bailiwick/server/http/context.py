@@ -6,7 +6,7 @@ What a server does not have (a test's has little) is told as unavailable by who 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
@@ -29,6 +29,7 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
+from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
@@ -38,6 +39,14 @@ from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LoginBook:
+    """Through which providers people log in, and where those send their browsers back to."""
+
+    clients: Mapping[str, ProviderClient]
+    address: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +97,8 @@ class Parts:
     """Where events are sent, and what became of them."""
     calls: CallDesk | None = None
     """What instances are asked, and answer."""
+    logins: LoginBook | None = None
+    """Through whom people log in."""
     endpoints: EndpointDesk | None = None
     """Who has which endpoint of an instance open."""
 

@@ -32,6 +32,7 @@ from starlette.responses import Response
 from bailiwick.services.authority import Authority, BrowserSession
 
 COOKIE: Final = "__Host-bailiwick"
+LOGIN_COOKIE: Final = "__Host-bailiwick-login"
 CSRF_HEADER: Final = "x-csrf-token"
 SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 """Methods that change nothing."""
@@ -119,6 +120,11 @@ def give_cookie(response: Response, token: str, *, max_age_s: int) -> None:
 def drop_cookie(response: Response) -> None:
     """Have the browser forget the token."""
     _set(response, COOKIE, "", max_age_s=0, same_site="Strict")
+
+
+def give_note(response: Response, note: str, *, max_age_s: int) -> None:
+    """Have the browser keep what belongs to a login, until it comes back from elsewhere."""
+    _set(response, LOGIN_COOKIE, note, max_age_s=max_age_s, same_site="Lax")
 
 
 def _set(response: Response, name: str, value: str, *, max_age_s: int, same_site: str) -> None:

@@ -9,7 +9,8 @@ Rules:
   keeps his session. Showing none guesses nothing, so it costs nothing.
 - Refusals are sealed in the journal, a bounded number a minute for each source, so that nobody can
   flood it. If nothing can be sealed (a follower, a lost store) the refusal stands all the same.
-- A login code opens nothing but the login.
+- A login code opens nothing but the login. Who came by the word of a provider that the operator
+  has named no more is let in no more.
 - A cookie counts only for requests of our own pages (``cookies``), and never for what an app
   answers: a stranger's script must not come from this origin by the power of a cookie.
 """
@@ -63,9 +64,10 @@ class Door:
         clock: Clock,
         guesses: Allowance | None = None,
         notes: Allowance | None = None,
+        providers: frozenset[str] = frozenset(),
     ) -> None:
         self.authority, self.clock = authority, clock
-        self._gateway = gateway
+        self._gateway, self._providers = gateway, providers
         self._guesses = guesses or Allowance()
         self._notes = notes or Allowance(burst=10, per_minute=10)
 
@@ -96,7 +98,8 @@ class Door:
         if isinstance(found, Principal):
             is_server = is_reserved(found.name) and found.runtime_id is None
             is_sort = found.single_use is single_use and not (is_cookie and not found.session)
-            if is_sort and not is_server:
+            is_known = found.provider is None or found.provider in self._providers
+            if is_sort and is_known and not is_server:
                 return found
             found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
         elif found.word is RefusalWord.UNKNOWN_TOKEN and found.claimed and not self._leads:
@@ -106,6 +109,17 @@ class Door:
             self._guesses.spend(source, elapsed_ms=elapsed_ms)
         await self._turn_away(request, found)
         raise AssertionError("turned away")  # pragma: no cover
+
+    async def hold_off(self, request: Request) -> None:
+        """Refuse a source that was refused too often, before anything is done for it."""
+        if not self._guesses.has(source_of(request), elapsed_ms=self.clock.elapsed_ms()):
+            await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
+
+    async def turn_back(self, request: Request, word: str, *, is_guess: bool) -> None:
+        """Seal that a login was refused; what may be a guess is counted against its source."""
+        if is_guess:
+            self._guesses.spend(source_of(request), elapsed_ms=self.clock.elapsed_ms())
+        await self.note(request, Refusal(word))
 
     @property
     def _leads(self) -> bool:

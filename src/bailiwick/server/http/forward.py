@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.wire.actions.tokens import LOGIN_END
 
 VOUCHER = "x-bailiwick-forwarded"
 WAIT_S = 25.0
@@ -50,7 +52,10 @@ _PAGE = ("cookie", CSRF_HEADER, "origin", "sec-fetch-site", "host")
 """What a browser says of itself; no request for an app bears it further."""
 _BROUGHT_BACK = (
     *("content-type", "cache-control", "etag", "www-authenticate", "retry-after", HEADER),
+    "location",
 )
+_LOGIN_END = re.compile(LOGIN_END.path.replace("{provider}", "[^/]+"))
+"""Where browsers come back from a provider: their session is made then."""
 
 
 @dataclass(slots=True)
@@ -104,7 +109,7 @@ class Forward:
         leader = None
         if source is not None:
             scope["client"] = (source, 0)
-        elif scope["method"] not in _READS or is_passed_on(scope["path"]):
+        elif scope["method"] not in _READS or _is_leaders(scope["path"]):
             leader = peers.leader()
         if not leader:
             await self._app(scope, receive, send)
@@ -162,7 +167,7 @@ class Forward:
             return Response(status_code=400)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return _lost(request, leader, error)
-        brought = {*TO_CALLER, *GUARDS, *_BROUGHT_BACK, "location", MARK} - {HEADER}
+        brought = {*TO_CALLER, *GUARDS, *_BROUGHT_BACK, MARK} - {HEADER}
         told = {name: found.headers[name] for name in brought if name in found.headers}
         after = BackgroundTask(found.aclose)
         return StreamingResponse(found.aiter_raw(), found.status_code, told, background=after)
@@ -185,6 +190,11 @@ class Forward:
         for cookie in found.headers.get_list("set-cookie"):
             response.headers.append("set-cookie", cookie)
         return response
+
+
+def _is_leaders(path: str) -> bool:
+    """Whether a read of this path is the leader's to answer, for something is made by it."""
+    return is_passed_on(path) or _LOGIN_END.fullmatch(path) is not None
 
 
 def _lost(request: Request, leader: str, error: Exception) -> Response:

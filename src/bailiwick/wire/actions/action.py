@@ -124,6 +124,8 @@ class Action(Generic[B, R]):
     omits_null: bool = field(default=False, kw_only=True)
     """Whether a field that is null is left out, for callers of before there was that field."""
 
+    takes_any_query: bool = field(default=False, kw_only=True)
+    """Whether it is asked by a stranger's redirect, whose query may hold more than we read."""
     passes_on: bool = field(default=False, kw_only=True)
     """Whether all below its path, the query and the body are an app's, as is what it answers."""
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.people import (
     AccountChange,
     BreakGlass,
     BrowserSession,
+    DeviceAnswer,
+    DeviceLogin,
+    DeviceQuestion,
     IssuedToken,
     Login,
     LoginWays,
@@ -33,6 +36,22 @@ LOGIN = Action(
 LOGIN_WAYS = Action(
     "login.ways", "Read how to log in", "GET", "/v1/login",
     None, _W.OPEN, NOTHING, LoginWays)
+LOGIN_BEGIN = Action(
+    "login.begin", "Log a browser in through a provider", "GET", "/v1/login/{provider}",
+    None, _W.OPEN, NOTHING, NOTHING, status=303,
+    outcomes={303: Outcome(None, "To the provider; `to` is where it ends")})
+LOGIN_END = Action(
+    "login.end", "Come back from a provider", "GET", "/v1/login/{provider}/callback",
+    None, _W.OPEN, NOTHING, NOTHING, status=303, takes_any_query=True,
+    outcomes={303: Outcome(None, "To the page; with `login_refused` if nobody is let in")})
+LOGIN_DEVICE = Action(
+    "login.device", "Log a terminal in through a provider",
+    "POST", "/v1/login/{provider}/device",
+    None, _W.OPEN, NOTHING, DeviceLogin, once=True)
+LOGIN_POLL = Action(
+    "login.poll", "Ask whether a terminal's login has ended",
+    "POST", "/v1/login/{provider}/device/token",
+    None, _W.OPEN, DeviceQuestion, DeviceAnswer, once=True)
 SESSION_BEGIN = Action(
     "session.begin", "Log a browser in with a one-time code", "POST", "/v1/session",
     None, _W.OPEN, NewSession, BrowserSession, once=True)

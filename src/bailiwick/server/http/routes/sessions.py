@@ -33,8 +33,13 @@ from bailiwick.wire.problem import EdgeCode
 @answers("login.ways")
 async def read_ways(request: Request) -> wire.LoginWays:
     """How one can log in here: with a one-time code, and through which providers."""
-    del request
-    return wire.LoginWays(code=True, providers=[])
+    house: House = request.app.state.house
+    book = house.parts.logins
+    found = () if book is None else book.clients.values()
+    providers = [
+        wire.LoginProvider(provider=each.provider.name, title=each.provider.title) for each in found
+    ]
+    return wire.LoginWays(code=True, providers=providers)
 
 
 @answers("login")

@@ -1,0 +1,35 @@
+"""Through whom people log in, as an operator's files say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bailiwick.server.keys import load_key
+from bailiwick.services.logins.providers import Provider, is_safe_url, read_providers
+from bailiwick.vocab.errors import InvalidValue
+
+
+def load_providers(path: Path | None) -> tuple[Provider, ...]:
+    """The providers in a file; secrets lie in files beside it, that not everybody can read."""
+    if path is None:
+        return ()
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidValue("--providers", str(path), f"a file we can read ({error})") from None
+
+    def read_secret(name: str) -> str:
+        try:
+            return load_key(path.parent / name).decode("ascii")
+        except ValueError:
+            raise InvalidValue("client_secret_file", name, "plain ASCII in it") from None
+
+    return tuple(read_providers(text, read_secret=read_secret).values())
+
+
+def check_public_url(url: str | None) -> str | None:
+    """Where browsers reach the server, if that is an address for them."""
+    if url is not None and (not is_safe_url(url) or urlsplit(url).path.strip("/")):
+        raise InvalidValue("--public-url", url, "an address such as https://gpu.example")
+    return url
