@@ -7,6 +7,7 @@ from bailiwick.iam import (
     Permission,
     PrincipalKind,
     Project,
+    RoleOffer,
     Scope,
     ScopeLevel,
     ServiceAccount,
@@ -50,6 +51,13 @@ def dump(state: State) -> Plain:
             [*role.home, role.name, role.level.value, [k.value for k in role.keys], role.revision]
             for role in directory.custom_roles.values()
         ]
+    if directory.homes:
+        dumped["homes"] = [[name, home.tenant] for name, home in sorted(directory.homes.items())]
+    if directory.offers:
+        dumped["offers"] = [
+            [each.member, *each.scope, each.role, each.offered_ms, each.expires_ms]
+            for each in directory.offers.values()
+        ]
     return {"directory": dumped}
 
 
@@ -71,6 +79,12 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project_name, is_enabled in dumped["accounts"]:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
+    for name, tenant in dumped.get("homes", ()):
+        directory.homes[name] = Scope(tenant)
+    for member, tenant, project_name, role, offered_ms, expires_ms in dumped.get("offers", ()):
+        scope = Scope(tenant, project_name)
+        offer = RoleOffer(member, scope, role, offered_ms, expires_ms)
+        directory.offers[member, scope] = offer
     for row in dumped["tokens"]:
         token_id, principal, kind, digest, issued, expires, revoked, once, keys, *more = row
         within, lease_id = [*more, None, None][:2]
@@ -98,6 +112,8 @@ def _narrowing(token: Token) -> list[object]:
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """Tokens live as long as they had left; those that had lapsed stay so."""
+    """Tokens and offers live as long as they had left; those that had lapsed stay so."""
     for row in plain["directory"]["tokens"]:
+        row[4], row[5] = clock.past(row[4]), clock.end(row[5])
+    for row in plain["directory"].get("offers", ()):
         row[4], row[5] = clock.past(row[4]), clock.end(row[5])
