@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_members_become_a_cluster_that_changes_heals_and_leaves_nothing(tmp_path
         jobs_run_on_every_worker_by_both_ways(members, "worker-0", "worker-1")
         what_the_policy_does_not_allow_is_refused(members)
         a_bad_configuration_is_found_before_it_is_used(members)
-        one_more_worker_joins_while_the_controller_goes_on(members)
+        one_more_worker_joins_while_people_submit_and_jobs_go_on(members)
         what_is_killed_is_there_again_and_jobs_go_on(members)
         another_key_is_taken_by_all_and_jobs_go_on(members)
         a_worker_whose_lease_is_to_end_sends_its_jobs_elsewhere(members, warning)
@@ -74,12 +75,26 @@ def a_bad_configuration_is_found_before_it_is_used(members: SlurmMembers) -> Non
     members.slurm("scancel", "--state=PENDING", "-A", "vision")
 
 
-def one_more_worker_joins_while_the_controller_goes_on(members: SlurmMembers) -> None:
-    before = members.pid(CONTROLLER, "slurmctld"), members.pid("worker-0", "slurmd")
+def one_more_worker_joins_while_people_submit_and_jobs_go_on(members: SlurmMembers) -> None:
+    """The controller begins again; who asks meanwhile waits, and no number is given twice."""
+    held = ("sbatch", "--parsable", "-o", "/dev/null", "--hold", *PROBE, "--wrap", "true")
+    runs = members.slurm(*held[:4], "--mem=1", "-w", "worker-0", "--wrap", "sleep 600").strip()
+    running = ("squeue", "-h", "-j", runs, "-o", "%T %r %S")
+    until(lambda: "RUNNING" in members.slurm(*running), "it runs")
+    before, began = members.pid(CONTROLLER, "slurmctld"), members.slurm(*running)
     members.begin("worker-2")
-    members.be("worker-0", "worker-1", "worker-2")
+    with ThreadPoolExecutor(1) as pool:
+        joining = pool.submit(members.be, "worker-0", "worker-1", "worker-2")
+        numbers = [int(runs)]
+        while not joining.done():  # bounded by its own waits
+            numbers.append(int(members.slurm(*held)))
+        joining.result()
+    assert members.pid(CONTROLLER, "slurmctld") != before
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    members.slurm("scancel", "--state=PENDING", "-A", "vision")
     members.slurm("srun", "-N3", *PROBE, "true")
-    assert (members.pid(CONTROLLER, "slurmctld"), members.pid("worker-0", "slurmd")) == before
+    assert members.slurm(*running) == began, "it was not begun again"
+    members.slurm("scancel", runs)
 
 
 def what_is_killed_is_there_again_and_jobs_go_on(members: SlurmMembers) -> None:

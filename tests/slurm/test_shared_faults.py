@@ -65,6 +65,7 @@ def test_whatever_is_killed_at_each_step_it_converges_and_nothing_leaks(seed: in
         contribute(app)
         faults.after("contribute", lambda: app.runs(2) and is_held_once(app))
         before = until(lambda: ended(app, "bob"), "a job of audio's has ended", wait_s=PATIENCE_S)
+        time.sleep(6)  # Slurm saves its state every five seconds; who kills it loses the rest
         app.change("upgrade", {"version": LATER})
         faults.after("upgrade", lambda: is_of(app, LATER) and is_held_once(app))
         assert app.state(before) == "COMPLETED", "what was accounted stays so"

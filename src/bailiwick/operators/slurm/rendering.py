@@ -6,8 +6,7 @@ Rules:
 - A folder is written ``@HOME@``, and the folder of the state ``@STATE@``: each member puts its own
   there. Nothing else differs between members.
 - Every worker that could ever be has a line. One that is not there is ``FUTURE``: Slurm takes it in
-  when it registers, without a restart. The count of nodes never changes, which would end the
-  controller.
+  when it registers. The count of nodes never changes, so what Slurm saved is always understood.
 - Slurm gives nobody more than its lease holds: cores, memory and GPUs are those of the lease, and
   what a machine says of itself does not count (``config_overrides``).
 - Slurm counts the GPUs of a worker from 0. What a job finds in ``CUDA_VISIBLE_DEVICES`` is the

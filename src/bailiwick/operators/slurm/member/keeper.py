@@ -23,14 +23,14 @@ from typing import Any, Final
 from .accounting_backup import restore
 from .daemons import DaemonSpec, daemons_of
 from .home import Home, MemberError
-from .processes import call, reap, start, stop, sweep
+from .processes import reap, start, stop, sweep
 from .shared_host import add_users, open_home
 
 _TICK_S: Final = 0.05
 _PAUSE_S_MAX: Final = 10.0
 _STEADY_S: Final = 30.0
-_READ_AGAIN: Final = ("NodeName=", "PartitionName=", "KillWait=", "EnforcePartLimits=")
-"""Lines of the configuration that a running controller takes over."""
+_ONLY_CONTROLLER: Final = ("PartitionName=", "EnforcePartLimits=")
+"""Lines of the configuration that are nothing to the daemon of a worker."""
 
 
 @dataclass
@@ -57,6 +57,8 @@ class Keeper:
         self._kept: list[_Kept] = []
         self._applied: dict[str, Any] = {}
         self._todo: list[str] = []
+        self._doing = ""
+        """What is being done of it."""
         self._refused = ""
         """Why the accounting was not restored the last time."""
         self.is_ending = False
@@ -127,7 +129,7 @@ class Keeper:
             return {
                 "daemons": daemons,
                 "is_up": bool(self._kept) and all(each.is_up for each in self._kept),
-                "is_settled": not self._todo,
+                "is_settled": not (self._todo or self._doing),
                 "revision": self._applied.get("revision", ""),
             }
 
@@ -160,15 +162,18 @@ class Keeper:
 
     def _step(self) -> None:
         with self._changed:
-            kept, todo = list(self._kept), self._todo[:1]
+            kept = list(self._kept)
         for each in kept:
             self._look_at(each)
             if not each.was_up:
                 return  # those after it wait for it
-        for name in todo:
-            self._do(name, {each.spec.name: each for each in kept})
+        with self._changed:
+            # Before it is done, so that what is changed meanwhile is done once more.
+            self._doing = self._doing or (self._todo.pop(0) if self._todo else "")
+        if self._doing:
+            self._do(self._doing, {each.spec.name: each for each in kept})
             with self._changed:
-                self._todo.remove(name)
+                self._doing = ""
 
     def _look_at(self, kept: _Kept) -> None:
         now = time.monotonic()
@@ -194,15 +199,6 @@ class Keeper:
             raise
 
     def _do(self, name: str, kept: dict[str, _Kept]) -> None:
-        if name == "reconfigure" and "slurmctld" not in kept:
-            return  # the controller tells its workers
-        if name == "reconfigure":
-            done = call(self._home, ("scontrol", "reconfigure"))
-            if done.returncode:
-                self._say(f"the controller did not read its configuration: {done.stderr!r}")
-                name = "slurmctld"
-            else:
-                return
         if name == "restore":
             self._restore(kept)
             return
@@ -242,11 +238,15 @@ class Keeper:
 
 
 def _follows(changed: dict[str, tuple[str, str]]) -> list[str]:
-    """What is to be done about configurations that have changed.
+    """Which daemons begin again when configurations have changed.
 
-    >>> _follows({"slurm.conf": ("KillWait=3\\n", "KillWait=4\\n")})
-    ['reconfigure']
-    >>> _follows({"slurm.conf": ("MpiDefault=none\\n", "MpiDefault=pmi2\\n")})
+    Never ``scontrol reconfigure``: while Slurm 22.05 reads its file again, whoever asks meets a
+    controller without settings, which looks for another socket of munge and refuses him. Jobs
+    outlive a daemon that begins again, and who asks waits for it.
+
+    >>> _follows({"slurm.conf": ("PartitionName=a\\n", "PartitionName=b\\n")})
+    ['slurmctld']
+    >>> _follows({"slurm.conf": ("NodeName=a\\n", "NodeName=b\\n")})
     ['slurmctld', 'slurmd']
     """
     found: list[str] = []
@@ -256,12 +256,11 @@ def _follows(changed: dict[str, tuple[str, str]]) -> list[str]:
         found.append("slurmdbd")
     if "slurm.conf" in changed:
         before, now = ({*text.splitlines()} for text in changed["slurm.conf"])
-        if all(line.startswith(_READ_AGAIN) for line in before ^ now):
-            found.append("reconfigure")
-        else:
-            found += ["slurmctld", "slurmd"]
+        found.append("slurmctld")
+        if not all(line.startswith(_ONLY_CONTROLLER) for line in before ^ now):
+            found.append("slurmd")
     if "gres.conf" in changed and "slurmd" not in found:
         found.append("slurmd")
     if "job_submit.lua" in changed and "slurmctld" not in found:
-        found.append("reconfigure")
+        found.append("slurmctld")
     return found
