@@ -397,6 +397,10 @@ def iam_models() -> list[dict[str, Any]]:
         {"command": "set_member", "member": "bo", "role": None, "tenant": "fresh", "project": "p"}
         | {"custom": "triage"},
         {"command": "delete_role", "role": "triage", "tenant": "fresh", "revision": 1},
+        {"command": "offer_role", "member": "eve", "role": "tenant_auditor", "tenant": "fresh"}
+        | {"ttl_ms": 1_000},
+        {"command": "end_offer", "member": "eve", "outcome": "accepted", "tenant": "fresh"},
+        {"command": "set_home", "principal": "eve", "tenant": "fresh"},
         {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
         {"command": "change_account", "account": "ci", "is_enabled": False},
         {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},

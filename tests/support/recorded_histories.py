@@ -25,9 +25,9 @@ from bailiwick.apps.overlays import Overlay
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
-from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.iam import GivenBy, Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.record import encode_json
-from bailiwick.journal.words import Severity
+from bailiwick.journal.words import OfferOutcome, Severity
 from bailiwick.kernel import (
     Command,
     Envelope,
@@ -68,6 +68,7 @@ from bailiwick.kernel.people.commands import (
     RevokeToken,
     SetMember,
 )
+from bailiwick.kernel.people.home_commands import EndOffer, OfferRole, SetHome
 from bailiwick.kernel.work.commands import Release
 from bailiwick.kernel.work.execs.commands import NoteExecEnded, NoteExecStarted, NoteFilesCopied
 from bailiwick.kernel.work.graph_commands import (
@@ -251,6 +252,40 @@ def _people() -> Campus:
         with suppress(BailiwickError):
             campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
     return campus
+
+
+def _homes() -> Campus:
+    """Homes and offers among three tenants: given, offered, answered, withdrawn, moved, closed."""
+    chance, campus = Random(33), Campus()
+    for tenant in ("t0", "t1", "t2"):
+        for command in (CreateTenant(tenant), CreateProject(tenant, "p")):
+            campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
+    for step in range(500):
+        campus.now_ms += chance.choice((0, 1, 4_000, 600_000))
+        envelope = Envelope(_of_homes(chance), f"actor-{step % 3}", f"req-{step}")
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_homes(chance: Random) -> Command:
+    member, tenant = f"m{chance.randrange(5)}", f"t{chance.randrange(3)}"
+    project = chance.choice((None, "p"))
+    roles = [Role.TENANT_ADMIN, Role.TENANT_AUDITOR]
+    if project is not None:
+        roles = [Role.PROJECT_ADMIN, Role.PROJECT_VIEWER]
+    role, given_by = chance.choice(roles), chance.choice((None, *GivenBy))
+    return chance.choice(
+        [
+            SetMember(member, role, tenant, project, None, given_by),
+            SetMember(member, None, tenant, project),
+            OfferRole(member, role.value, tenant, chance.choice((60_000, 10**9)), project),
+            OfferRole(member, role.value, tenant, chance.choice((60_000, 10**9)), project),
+            *(EndOffer(member, outcome, tenant, project) for outcome in OfferOutcome),
+            SetHome(member, chance.choice((None, tenant))),
+            ChangeProject(tenant, "p", is_open=chance.random() < 0.7),
+        ]
+    )
 
 
 def _of_people(chance: Random, campus: Campus, step: int) -> Command:
@@ -507,6 +542,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "calls-116": calls,
     "shared-use-122": shared_use,
     "endpoints-125": endpoints,
+    "homes-33": _homes,
 }
 
 

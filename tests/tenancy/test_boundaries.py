@@ -100,6 +100,8 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
     assert response.status_code in (200, 201, 409), response.text
     if response.status_code == 409:
         rest = ("node.lift", "lease.clear_fence", "lease.teardown", "rates.withdraw")
+        # Nobody was invited, and nobody is a stranger there.
+        rest += ("invitation.accept", "invitation.decline", "invitation.leave")
         rest += ("isolation.scrub",)  # nothing was left behind
         rest += ("graph.retry",)  # only one that is over can be tried again
         rest += ("job.exec",)  # only one that runs can be entered
@@ -122,8 +124,10 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
 def test_who_needs_no_key_asks_about_himself_alone(world: World) -> None:
     keyless = {name for name, action in ACTIONS.items() if action.permission is None}
     public = {"capability.keys", "capability.revocations"}
-    own = {"session.read", "session.renew", "session.list", "session.end"}
-    assert keyless == {"self.read", "self.may", "self.log_out", "artifact.pull"} | own | public
+    own = {"self.read", "self.may", "self.log_out", "artifact.pull"}
+    own |= {"session.read", "session.renew", "session.list", "session.end"}
+    own |= {"invitation.list", "invitation.accept", "invitation.decline", "invitation.leave"}
+    assert keyless == own | public
     assert {ACTIONS[name].where for name in keyless - public} == {Where.SELF}
     assert {ACTIONS[name].where for name in public} == {Where.EVERYBODY}
     told_to = [

@@ -55,7 +55,8 @@ def test_a_role_is_given_like_any_other_and_holds_just_its_keys(house: HttpHouse
     assert set_role(house, OWNER, "triage", P.QUEUE_READ, P.MEMBER_READ).status_code == 200
     assert give(house, OWNER, "tim", "triage").status_code == 200
     members = house.ask(OWNER, "GET", "/v1/tenants/lab/projects/p/members").json()["items"]
-    assert {"member": "tim", "role": "triage"} in members
+    tim = next(each for each in members if each["member"] == "tim")
+    assert (tim["role"], tim["is_offer"]) == ("triage", False)
     assert house.ask("tim", "GET", "/v1/tenants/lab/projects/p/members").status_code == 200
     denied = give(house, "tim", "tam", "triage")
     assert denied.json()["details"]["permission"] == "iam.member.manage"

@@ -58,6 +58,7 @@ COMMANDS.update(
         "tenant": Word("Who pays.", _PEOPLE),
         "project": Word("Parts of a tenant.", _PEOPLE),
         "member": Word("Who has which role where.", _PEOPLE),
+        "invitation": Word("Roles elsewhere that you were offered.", _PEOPLE),
         "role": Word("What each role may do; your own.", _PEOPLE),
         "account": Word("Programs as principals.", _PEOPLE),
         "token": Word("What lets somebody in.", _PEOPLE),

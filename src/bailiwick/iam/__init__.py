@@ -1,7 +1,15 @@
 """Who may do what, where: principals, permission keys, scopes, and one function that decides."""
 
 from bailiwick.iam.access import Access, Allowed, Forbidden, check_access, roles_within
-from bailiwick.iam.directory import Directory, Project, ServiceAccount, Tenant, Token
+from bailiwick.iam.directory import (
+    Directory,
+    Project,
+    RoleOffer,
+    ServiceAccount,
+    Tenant,
+    Token,
+)
+from bailiwick.iam.homes import counted_roles, home_of, is_stranger, kind_of, known_home, reach_of
 from bailiwick.iam.roles import (
     KEYS_OF,
     ROLES_MAX,
@@ -17,6 +25,7 @@ from bailiwick.iam.words import (
     OPERATOR_KEYS,
     OWN_NAMES,
     RUNTIME_PREFIX,
+    GivenBy,
     PrincipalKind,
     Role,
     ScopeLevel,
@@ -39,18 +48,26 @@ __all__ = [
     "CustomRole",
     "Directory",
     "Forbidden",
+    "GivenBy",
     "Permission",
     "PrincipalKind",
     "Project",
     "Role",
+    "RoleOffer",
     "Scope",
     "ScopeLevel",
     "ServiceAccount",
     "Tenant",
     "Token",
     "check_access",
+    "counted_roles",
+    "home_of",
     "is_reserved",
+    "is_stranger",
+    "kind_of",
+    "known_home",
     "missing_keys",
+    "reach_of",
     "rights_of",
     "roles_within",
 ]

@@ -68,6 +68,17 @@ class Token:
     """The only lease that it is good for, if it is a job's."""
 
 
+@dataclass(frozen=True, slots=True)
+class RoleOffer:
+    """A role that somebody at home elsewhere may accept; until then it counts for nothing."""
+
+    member: str
+    scope: Scope
+    role: str
+    offered_ms: int
+    expires_ms: int
+
+
 @dataclass(slots=True)
 class Directory:
     """Everything authority is decided from."""
@@ -81,6 +92,10 @@ class Directory:
     """By whose they are, and their name."""
     accounts: dict[str, ServiceAccount] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
+    homes: dict[str, Scope] = field(default_factory=dict)
+    """Of those whose home was written down; of all others it follows (:mod:`.homes`)."""
+    offers: dict[tuple[str, Scope], RoleOffer] = field(default_factory=dict)
+    """By who may accept, and where; the oldest first."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant by name."""

@@ -59,6 +59,15 @@ class PrincipalKind(StrEnum):
     """The program that looks after one shared runtime."""
 
 
+class GivenBy(StrEnum):
+    """On whose behalf a role is given."""
+
+    TENANT = "tenant"
+    """Somebody of the place itself: not to one who is at home elsewhere."""
+    FLEET = "fleet"
+    """The fleet's administrator: to anybody, and his home stays what it is."""
+
+
 class Role(StrEnum):
     """A bundle of permissions that is handed out together."""
 

@@ -102,6 +102,14 @@ class MemberChange(StrEnum):
     REMOVED = "removed"
 
 
+class OfferOutcome(StrEnum):
+    """What became of an offered role."""
+
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    WITHDRAWN = "withdrawn"
+
+
 class Severity(StrEnum):
     """How bad a reported finding is."""
 

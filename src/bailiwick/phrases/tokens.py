@@ -1,4 +1,4 @@
-"""Why no token is made for a lease."""
+"""Whose a token is, and why none is made for a lease."""
 
 from __future__ import annotations
 
@@ -17,3 +17,13 @@ MINT_DENIALS: Final[dict[MintDenial, str]] = {
     MintDenial.TTL_TOO_LONG: "no token lives longer than 5 minutes",
     MintDenial.NODE_MINTS: "its node mints tokens itself; ask there",
 }
+
+
+def typed_name(name: str, kind: str, *, home: str) -> str:
+    """A principal with what it is and where it is at home, as people read it everywhere.
+
+    >>> typed_name("alice", "human", home="lab"), typed_name("ci", "service_account", home="fleet")
+    ('alice (human of lab)', 'ci (service account of the fleet)')
+    """
+    place = "the fleet" if home == "fleet" else home
+    return f"{name} ({kind.replace('_', ' ')} of {place})"

@@ -1,4 +1,4 @@
-"""Roles of one's own: listed, put together, changed, deleted; and who may hand out which.
+"""Roles of one's own: listed, put together, changed, deleted; who may hand out which; invitations.
 
 Rules:
 
@@ -7,6 +7,9 @@ Rules:
   lacks is told, and the refusal is sealed (``role_broadens``).
 - Roles of the product and of the fleet are everybody's to see, a tenant's are its own.
 - A token that is narrowed to some keys puts no role together that holds others, and hands out none.
+- An invitation is seen, accepted and declined by whom it is for, and by nobody else. It is accepted
+  with a login that would carry the role: one that others narrowed decides nothing for him.
+- A role elsewhere can be given up by who has it; what he has at home is his home's to take.
 """
 
 from __future__ import annotations
@@ -16,18 +19,25 @@ from typing import NamedTuple
 
 from bailiwick.iam import (
     FLEET,
+    NODE_PREFIX,
     CustomRole,
     Permission,
     Role,
+    RoleOffer,
     Scope,
     ScopeLevel,
+    is_reserved,
+    is_stranger,
     missing_keys,
 )
+from bailiwick.journal.words import OfferOutcome
 from bailiwick.kernel import Done
-from bailiwick.kernel.people.commands import DeleteRole, SetRole
+from bailiwick.kernel.people.commands import DeleteRole, SetMember, SetRole
+from bailiwick.kernel.people.home_commands import EndOffer, SetHome
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
+from bailiwick.vocab.errors import Conflict, InvalidValue
 
 
 class RoleRow(NamedTuple):
@@ -118,3 +128,67 @@ def _require_all(caller: Caller, touched: frozenset[Permission], *, scope: Scope
         told = ", ".join(key.value for key in lacking)
         message = f"that role is more than you have at {scope}: {told}"
         raise caller.refuse(message, reason="role_broadens")
+
+
+# -- invitations -----------------------------------------------------------------------------
+
+
+async def page_invitations(caller: Caller, *, after: str | None, limit: int) -> Rows[RoleOffer]:
+    """The roles that the caller may accept now."""
+    caller.require_login()
+    name = caller.principal.name
+
+    def read(view: View) -> Rows[RoleOffer]:
+        offers = view.state.directory.offers.values()
+        mine = (each for each in offers if each.member == name and each.expires_ms > view.now_ms)
+        return page_of(mine, after=after, limit=limit, key=lambda each: str(each.scope))
+
+    return await caller.read(read)
+
+
+async def accept(caller: Caller, scope: Scope) -> Done:
+    """Accept a role that was offered there; it counts from now on."""
+    caller.require_login()
+    who = caller.principal
+    bounds = [] if who.within is None else [Scope.parse(each) for each in who.within]
+    is_bound = who.within is not None and not any(each.covers(scope) for each in bounds)
+    if is_bound or who.keys is not None:
+        hint = "log in by your provider, or with a code of the fleet's administrator"
+        told = "cannot be accepted with a login that would not carry it"
+        raise Conflict("invitation", str(scope), told, hint=hint)
+    return await _answer(caller, scope, outcome=OfferOutcome.ACCEPTED)
+
+
+async def decline(caller: Caller, scope: Scope) -> Done:
+    """Decline a role that was offered there."""
+    caller.require_login()
+    return await _answer(caller, scope, outcome=OfferOutcome.DECLINED)
+
+
+async def _answer(caller: Caller, scope: Scope, *, outcome: OfferOutcome) -> Done:
+    name = caller.principal.name
+    return await caller.change(EndOffer(name, outcome, str(scope.tenant), scope.project))
+
+
+async def leave(caller: Caller, scope: Scope) -> Done:
+    """Give up a role that the caller has elsewhere."""
+    caller.require_login()
+    name = caller.principal.name
+
+    def may_leave(view: View) -> bool:
+        directory = view.state.directory
+        has_one = scope in directory.roles.get(name, {})
+        return has_one and is_stranger(directory, name, scope=scope)
+
+    if not await caller.lookup(may_leave):
+        hint = "what you have at home, its administrator takes away"
+        raise Conflict("role", str(scope), "is none that you have elsewhere", hint=hint)
+    return await caller.change(SetMember(name, None, scope.tenant, scope.project))
+
+
+async def set_home(caller: Caller, principal: str, *, tenant: str | None) -> Done:
+    """Write down where a principal is at home: who looks after its tokens from now on."""
+    caller.require(FLEET)
+    if is_reserved(principal) or principal.startswith(NODE_PREFIX):
+        raise InvalidValue("principal", principal, "no node, and none of the server's own")
+    return await caller.change(SetHome(principal, tenant))

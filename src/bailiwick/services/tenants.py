@@ -10,35 +10,57 @@ Rules:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
-    AnyRole,
+    GivenBy,
+    PrincipalKind,
     Project,
     Role,
     Scope,
     Tenant,
+    home_of,
     is_reserved,
+    is_stranger,
+    kind_of,
 )
+from bailiwick.journal.words import OfferOutcome
 from bailiwick.kernel import Done, SetQuota
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.people.home_commands import EndOffer, OfferRole
 from bailiwick.kernel.work.rights import ceiling_of
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom, QuotaScope
 from bailiwick.scheduler.rights.ceilings import Ceiling
-from bailiwick.services.caller import Caller, Deferred, Hidden
+from bailiwick.services.caller import Caller, Deferred, Hidden, sees
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.roles import check_hand_out
 from bailiwick.vocab.errors import InvalidValue
 
+OFFER_MS: Final = 14 * 86_400_000
+"""How long one who is at home elsewhere may think about a role."""
+ANOTHER: Final = "another"
+"""The home of one whose tenant the caller does not see."""
+
 
 class Membership(NamedTuple):
-    """Who has which role there."""
+    """Who has which role there, or may accept it until then."""
 
     member: str
-    role: AnyRole
+    role: str
+    kind: PrincipalKind
+    home: str
+    expires_ms: int | None = None
+    """Of a role that is offered only."""
+
+
+class MemberGiven(NamedTuple):
+    """A role counts, or is offered only."""
+
+    done: Done
+    is_offer: bool
 
 
 class ScopeChange(NamedTuple):
@@ -132,25 +154,63 @@ async def page_members(
     caller.require(scope)
 
     def read(view: View) -> Rows[Membership]:
-        rows = (Membership(*row) for row in view.state.directory.members(scope))
-        return page_of(rows, after=after, limit=limit, key=lambda row: row.member)
+        directory = view.state.directory
+
+        def row(member: str, role: str, *, expires_ms: int | None = None) -> Membership:
+            home = home_of(directory, member) or FLEET
+            shown = str(home) if sees(caller.principal, home) else ANOTHER
+            return Membership(member, role, kind_of(directory, member), shown, expires_ms)
+
+        held = [row(member, role.value) for member, role in directory.members(scope)]
+        offers = (each for each in directory.offers.values() if each.scope == scope)
+        live = (each for each in offers if each.expires_ms > view.now_ms)
+        held += [row(each.member, each.role, expires_ms=each.expires_ms) for each in live]
+        return page_of(held, after=after, limit=limit, key=lambda row: row.member)
 
     return await caller.read(read)
 
 
-async def set_member(caller: Caller, scope: Scope, *, member: str, role: str | None) -> Done:
-    """Give a principal a role there, or take it away; neither what is more than one has oneself."""
+async def set_member(caller: Caller, scope: Scope, *, member: str, role: str | None) -> MemberGiven:
+    """Give a principal a role there, or take it away; neither what is more than one has oneself.
+
+    To one who is at home elsewhere a tenant's people can only offer it. The fleet's administrator
+    gives it, and takes no home away by that. To take away what is only offered withdraws it.
+    """
     caller.require(scope)
     await check_hand_out(caller, scope, member=member, role=role)
-    if role is not None and is_reserved(member):
+    if role is None:
+        return await _take(caller, scope, member=member)
+    if is_reserved(member):
         raise InvalidValue("member", member, "any name but the server's own")
-    if role is not None and scope != FLEET and member.startswith(NODE_PREFIX):
+    if scope != FLEET and member.startswith(NODE_PREFIX):
         raise InvalidValue("member", member, "no node: those have roles over the fleet alone")
-    if role is None or role in list(Role):
-        known = None if role is None else Role(role)
-        return await caller.change(cmd.SetMember(member, known, scope.tenant, scope.project))
-    command = cmd.SetMember(member, None, scope.tenant, scope.project, role)
-    return await caller.change(command)
+    is_fleets = caller.may(FLEET)
+
+    def needs_offer(view: View) -> bool:
+        directory = view.state.directory
+        known = scope in directory.roles.get(member, {}) or member in directory.accounts
+        return not known and is_stranger(directory, member, scope=scope)
+
+    if not is_fleets and await caller.lookup(needs_offer):
+        offer = OfferRole(member, role, str(scope.tenant), OFFER_MS, scope.project)
+        return MemberGiven(await caller.change(offer), is_offer=True)
+    given_by = GivenBy.FLEET if is_fleets else GivenBy.TENANT
+    own, custom = (Role(role), None) if role in list(Role) else (None, role)
+    command = cmd.SetMember(member, own, scope.tenant, scope.project, custom, given_by)
+    return MemberGiven(await caller.change(command), is_offer=False)
+
+
+async def _take(caller: Caller, scope: Scope, *, member: str) -> MemberGiven:
+    def is_offered(view: View) -> bool:
+        directory = view.state.directory
+        has_one = scope in directory.roles.get(member, {})
+        return not has_one and (member, scope) in directory.offers
+
+    if scope.tenant is not None and await caller.lookup(is_offered):
+        ended = EndOffer(member, OfferOutcome.WITHDRAWN, scope.tenant, scope.project)
+        return MemberGiven(await caller.change(ended), is_offer=True)
+    taken = cmd.SetMember(member, None, scope.tenant, scope.project)
+    return MemberGiven(await caller.change(taken), is_offer=False)
 
 
 # -- quotas ----------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Rules:
 
 - Who makes or revokes a token must have the key everywhere that the token's principal has any role
-  (its *reach*), so nobody can borrow what is beyond him. All other principals look alike: absent.
+  *at home* (its *reach*, :mod:`bailiwick.iam.homes`). What others gave the principal neither keeps
+  its home's people from its tokens, nor lets those others at them. All others look alike: absent.
 - A token that carries only some keys makes none that carries others. What somebody makes for
   another counts only where its maker could make one: roles that the other gets elsewhere later are
   not in it.
@@ -26,15 +27,17 @@ from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
     CustomRole,
-    Directory,
     Permission,
     PrincipalKind,
     Scope,
     ServiceAccount,
     Token,
+    home_of,
     is_reserved,
     missing_keys,
+    reach_of,
     rights_of,
+    roles_within,
 )
 from bailiwick.kernel import Done
 from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
@@ -64,15 +67,6 @@ class TooNarrow:
     """The caller's token is narrowed, and makes none that carries more."""
 
 
-def reach_of(directory: Directory, principal: str) -> set[Scope]:
-    """Everywhere that a principal has any role; of one without any, the fleet."""
-    reach = set(directory.roles.get(principal, {}))
-    account = directory.accounts.get(principal)
-    if account is not None:
-        reach.add(account.scope)
-    return reach or {FLEET}
-
-
 async def page(caller: Caller, *, after: str | None, limit: int) -> Rows[Token]:
     """The tokens that the caller could revoke."""
     caller.require_within(FLEET)
@@ -95,7 +89,7 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
     if is_reserved(name):
         raise InvalidValue("principal", name, "any name but the server's own")
     await _check_reach(caller, name)
-    await _check_covered(caller, name)
+    await _check_covered(caller, name)  # of what the token would carry, and no more
     terms = _terms(caller, wish)
     if terms is None:
         return TooNarrow()
@@ -159,10 +153,16 @@ async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> D
 # -- oneself ---------------------------------------------------------------------------------
 
 
-async def read_self(caller: Caller) -> Token:
-    """The token that the caller shows."""
+async def read_self(caller: Caller) -> tuple[Token, Scope]:
+    """The token that the caller shows, and where he is at home."""
     caller.require_login()
-    return await caller.lookup(lambda view: view.state.directory.token(caller.principal.token_id))
+    who = caller.principal
+
+    def read(view: View) -> tuple[Token, Scope]:
+        directory = view.state.directory
+        return directory.token(who.token_id), home_of(directory, who.name) or FLEET
+
+    return await caller.lookup(read)
 
 
 async def log_out(caller: Caller) -> Done:
@@ -204,8 +204,10 @@ async def _check_reach(caller: Caller, principal: str) -> None:
 async def _check_covered(caller: Caller, principal: str) -> None:
     """Refuse to make a token in the name of somebody who has keys that its maker has not."""
 
+    within = _within(caller)
+
     def look(view: View) -> bool:
-        held = view.state.directory.roles.get(principal, {})
+        held = roles_within(view.state.directory.roles.get(principal, {}), within)
         return any(
             missing_keys(caller.principal.roles, role.permissions, scope=scope)
             for scope, role in held.items()
@@ -221,13 +223,17 @@ def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
     keys = None if wish.keys is None else tuple(sorted(set(wish.keys)))
     if own is not None and (keys is None or not own.issuperset(keys)):
         return None
-    within = None
-    if not caller.may(FLEET):  # it must not reach further than its maker, now or ever
-        within = tuple(sorted(str(each) for each in caller.principal.roles if caller.may(each)))
     roles = caller.principal.roles
     if any(isinstance(role, CustomRole) for role in roles.values()):
         # Whoever it is for may get more keys there later, and the maker has them not.
         where = [scope for scope in roles if caller.may(scope)]
         mine = frozenset(Permission).intersection(*(rights_of(roles, each) for each in where))
         keys = tuple(sorted(mine if keys is None else mine.intersection(keys)))
-    return Terms(keys=keys, single_use=wish.single_use, within=within)
+    return Terms(keys=keys, single_use=wish.single_use, within=_within(caller))
+
+
+def _within(caller: Caller) -> tuple[str, ...] | None:
+    """Where what the caller makes counts: it must not reach further than he, now or ever."""
+    if caller.may(FLEET):
+        return None
+    return tuple(sorted(str(each) for each in caller.principal.roles if caller.may(each)))

@@ -5,7 +5,7 @@ A token is shown once, in the answer that made it. No model has a digest.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -58,10 +58,53 @@ class ScopeChange(Model):
 
 
 class Member(Model):
-    """Who has which role there."""
+    """Who has which role there, or (``is_offer``) may accept it until ``expires_ms``.
+
+    ``home`` is the tenant that the member is of, ``fleet``, or ``another`` if it is one that you
+    do not see.
+    """
 
     member: str
     role: RoleWord | str
+    kind: PrincipalWord = "human"
+    home: str = "fleet"
+    is_offer: bool = False
+    expires_ms: int | None = None
+
+
+class MemberSet(Model):
+    """What became of a role: it counts with record number ``seq``, or (``is_offer``) is offered.
+
+    Whoever is at home elsewhere has to accept it first (``/v1/invitations``).
+    """
+
+    answer: Literal["done"]
+    seq: int | None
+    is_offer: bool = False
+
+
+class Invitation(Model):
+    """A role that you may accept; until then it counts for nothing."""
+
+    tenant: str
+    project: str | None
+    role: RoleWord | str
+    offered_ms: int
+    expires_ms: int
+
+
+class InvitedTo(Model):
+    """Where: the tenant, and perhaps the project, of an invitation or of a role."""
+
+    tenant: Name
+    project: Name | None = None
+
+
+class HomeChange(Model):
+    """Where a principal is at home: a tenant, or without one the fleet."""
+
+    principal: PrincipalName
+    tenant: Name | None = None
 
 
 class CustomRole(Model):
@@ -257,6 +300,8 @@ class Self(Model):
     token_id: str
     expires_ms: int
     keys: list[PermissionWord] | None
+    home: str = "fleet"
+    """The tenant that you are of, or ``fleet``: who looks after your tokens."""
 
 
 class MayDo(Model):

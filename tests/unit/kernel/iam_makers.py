@@ -6,11 +6,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bailiwick.iam import KEYS_OF, Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.iam import KEYS_OF, GivenBy, Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.journal.words import OfferOutcome
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people import events as ev
+from bailiwick.kernel.people import home_commands as hc
+from bailiwick.kernel.people import home_events as he
 from tests.unit.journal.makers import hashes, names, principals
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -45,7 +48,8 @@ def members(draw: st.DrawFn) -> cmd.SetMember:
     fitting = [role for role in Role if role.level is level]
     if draw(st.booleans()):
         tenant, project = scope
-        return cmd.SetMember(draw(principals), None, tenant, project, draw(own_roles))
+        given = draw(st.none() | st.sampled_from(list(GivenBy)))
+        return cmd.SetMember(draw(principals), None, tenant, project, draw(own_roles), given)
     return cmd.SetMember(draw(principals), draw(st.none() | st.sampled_from(fitting)), *scope)
 
 
@@ -98,6 +102,15 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.AccessRefused: st.builds(
         ev.AccessRefused, scopes, names, st.none() | principals, st.none() | permissions
     ),
+    he.RoleOffered: st.builds(he.RoleOffered, tenants | projects, principals, own_roles, later),
+    he.RoleOfferEnded: st.builds(
+        he.RoleOfferEnded,
+        tenants | projects,
+        principals,
+        own_roles,
+        st.sampled_from(list(OfferOutcome)),
+    ),
+    he.PrincipalHomed: st.builds(he.PrincipalHomed, st.just(Owner()) | tenants, principals),
     ev.GlassBroken: st.builds(
         ev.GlassBroken, st.just(Owner()) | tenants, names, principals, texts, st.none() | later
     ),
@@ -137,6 +150,13 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | permissions,
         scopes,
     ),
+    hc.OfferRole: st.builds(
+        hc.OfferRole, principals, own_roles, names, st.integers(1, 9), st.none() | names
+    ),
+    hc.EndOffer: st.builds(
+        hc.EndOffer, principals, st.sampled_from(list(OfferOutcome)), names, st.none() | names
+    ),
+    hc.SetHome: st.builds(hc.SetHome, principals, st.none() | names),
     cmd.BreakGlass: st.builds(
         cmd.BreakGlass, names, principals, reasons, st.none() | names, revisions
     ),

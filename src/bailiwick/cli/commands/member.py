@@ -8,10 +8,12 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.output import Columns
+from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Places
+    from bailiwick.wire.people import Member
 
 app = noun("Members: which role somebody has over the fleet, a tenant or a project.")
 _KNOWN = (
@@ -19,6 +21,13 @@ _KNOWN = (
     *("tenant_admin", "tenant_auditor", "project_admin", "project_member", "project_viewer"),
 )
 _Fleet = Annotated[bool, typer.Option("--fleet", help="Over the whole fleet.")]
+
+
+def _role(found: Member) -> str:
+    """The role, and whether it only can be accepted."""
+    if not found.is_offer or found.expires_ms is None:
+        return found.role
+    return f"{found.role} (offered until {moment(found.expires_ms)})"
 
 
 def _where(ask: Ask, fleet: bool) -> tuple[Places, str]:
@@ -33,13 +42,12 @@ def list_members(ask: Ask, *, fleet: _Fleet = False) -> None:
     Example: bailiwick member list --fleet
     """
     from bailiwick.wire.actions import tenants
-    from bailiwick.wire.people import Member
 
     action = ask.of_scope(tenants.TENANT_MEMBER_LIST, tenants.PROJECT_MEMBER_LIST)
     path, where = _where(ask, fleet)
     columns: Columns[Member] = Columns(
-        ("member*", "role", "at"),
-        lambda m: (m.member, m.role, where),
+        ("member*", "role", "at", "is", "home"),
+        lambda m: (m.member, _role(m), where, m.kind, m.home),
         lambda m: m.member,
         empty="nobody has a role there",
     )
@@ -63,6 +71,8 @@ def set_member(
 ) -> None:
     """Give somebody a role there; what role they had there is replaced.
 
+    To one who is at home in another tenant it is offered: it counts once he accepts it.
+
     Example: bailiwick member set eve project_member --tenant lab --project vision
     """
     _set_member(ask, member, fleet=fleet, role=role)
@@ -75,7 +85,7 @@ def remove_member(
     *,
     fleet: _Fleet = False,
 ) -> None:
-    """Take somebody's role there away.
+    """Take somebody's role there away, or withdraw one that is only offered.
 
     Example: bailiwick member remove eve --tenant lab
     """
@@ -95,6 +105,35 @@ def _set_member(ask: Ask, member: str, *, fleet: bool, role: str | None) -> None
             raise InvalidValue("ROLE", role, "a role of a tenant or project, or --fleet beside it")
     path, where = _where(ask, fleet)
     body = make_body(MemberChange, member=member, role=role)
+    by_scope = ask.of_scope(tenants.TENANT_MEMBER_SET, tenants.PROJECT_MEMBER_SET)
+    action = tenants.FLEET_MEMBER_SET if fleet else by_scope
+    done = ask.client.send(action, path=path, dry_run=ask.dry_run, body=body)
     told = f"{member} has no role at {where}" if role is None else f"{member} is {role} at {where}"
-    action = ask.of_scope(tenants.TENANT_MEMBER_SET, tenants.PROJECT_MEMBER_SET)
-    ask.change(tenants.FLEET_MEMBER_SET if fleet else action, path=path, body=body, told=told)
+    if done.is_offer and role is not None:
+        told = f"{role} at {where} is offered to {member}, who is at home elsewhere: it counts once"
+        told += " accepted (bailiwick invitation accept)"
+    told += " (dry run: nothing was changed)" if ask.dry_run else ""
+    ask.printer.thing(done, name=told, draw=lambda: typer.echo(told))
+
+
+@verb(app, "home", changes=True, scope="tenant")
+def set_home(
+    ask: Ask,
+    member: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Who.")],
+    *,
+    fleet: _Fleet = False,
+) -> None:
+    """Write down where somebody is at home, and who there looks after his tokens.
+
+    That is for the administrator of the fleet.
+
+    Example: bailiwick member home alice --tenant lab
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.tenants import PRINCIPAL_HOME
+    from bailiwick.wire.people import HomeChange
+
+    tenant = None if fleet else ask.tenant
+    body = make_body(HomeChange, principal=member, tenant=tenant)
+    told = f"{member} is at home in {tenant or 'the fleet'}"
+    ask.change(PRINCIPAL_HOME, body=body, told=told)

@@ -10,6 +10,7 @@ from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import draw_details
 from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.phrases.times import moment
+from bailiwick.phrases.tokens import typed_name
 
 if TYPE_CHECKING:
     from bailiwick.wire.people import Self
@@ -33,9 +34,10 @@ def _draw(ask: Ask, found: Self) -> None:
     keys = "all of its roles'" if found.keys is None else ", ".join(found.keys)
     draw_details(
         "principal",
-        found.principal,
+        typed_name(found.principal, found.kind, home=found.home),
         rows=[
             ("kind", found.kind),
+            ("home", found.home),
             ("server", ask.session.server),
             ("token", f"{found.token_id}, until {moment(found.expires_ms)}"),
             ("keys", keys),

@@ -19,7 +19,7 @@ from bailiwick.journal.ocsf import (
     UPDATE,
     Ocsf,
 )
-from bailiwick.journal.words import MemberChange, RoleChange
+from bailiwick.journal.words import MemberChange, OfferOutcome, RoleChange
 
 
 class PeopleKinds:
@@ -123,4 +123,23 @@ class PeopleKinds:
         ocsf=Ocsf(SESSION, OTHER, MEDIUM, is_failure=True),
         scope=FLEET,
         body=BodySpec({"reason": NAME}, {"principal": PRINCIPAL, "permission": NAME}),
+    )
+    ROLE_OFFERED = row(
+        "role_offered",
+        135,
+        ocsf=Ocsf(ACCESS, OTHER, LOW),
+        body=BodySpec({"member": PRINCIPAL, "role": NAME, "expires_ms": AMOUNT}),
+    )
+    ROLE_OFFER_ENDED = row(
+        "role_offer_ended",
+        136,
+        ocsf=Ocsf(ACCESS, OTHER, LOW),
+        body=BodySpec({"member": PRINCIPAL, "role": NAME, "outcome": Words((OfferOutcome,))}),
+    )
+    PRINCIPAL_HOMED = row(
+        "principal_homed",
+        137,
+        ocsf=Ocsf(ACCOUNT, OTHER, LOW),
+        scope=FLEET,
+        body=BodySpec({"principal": PRINCIPAL}),
     )

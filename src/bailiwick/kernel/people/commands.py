@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.iam import KEYS_OF, Permission, PrincipalKind, Role, Scope, ScopeLevel
+from bailiwick.iam import KEYS_OF, GivenBy, Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL, TEXT
+from bailiwick.kernel.people.home_commands import HomeCommand
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind, check_name
 
@@ -77,7 +78,9 @@ class ChangeProject:
 class SetMember:
     """Give a principal one role at a scope; ``None`` takes it away.
 
-    ``custom`` is a role that a tenant or the fleet put together, by its name.
+    ``custom`` is a role that a tenant or the fleet put together, by its name. ``given_by`` says on
+    whose behalf it is given: a tenant's people give none to strangers, who have to accept it
+    (``OfferRole``). Without it nobody's home is looked at, as in journals from before there were.
     """
 
     member: str
@@ -85,9 +88,12 @@ class SetMember:
     tenant: str | None = None
     project: str | None = None
     custom: str | None = None
+    given_by: GivenBy | None = None
 
     def __post_init__(self) -> None:
         PRINCIPAL.check("member", self.member)
+        if self.given_by is not None:
+            check_kind("given_by", self.given_by, GivenBy)
         scope = Scope.of(self.tenant, self.project)
         if self.custom is not None:
             check_role_name(self.custom)
@@ -319,6 +325,7 @@ PeopleCommand: TypeAlias = (
     | RevokeToken
     | NoteRefusal
     | BreakGlass
+    | HomeCommand
 )
 
 

@@ -7,6 +7,7 @@ from bailiwick.iam import (
     Permission,
     PrincipalKind,
     Project,
+    RoleOffer,
     Scope,
     ScopeLevel,
     ServiceAccount,
@@ -56,6 +57,13 @@ def dump(state: State) -> Plain:
             for member, given in sorted(directory.given.items())
             for scope, provider in sorted(given.items(), key=lambda row: str(row[0]))
         ]
+    if directory.homes:
+        dumped["homes"] = [[name, home.tenant] for name, home in sorted(directory.homes.items())]
+    if directory.offers:
+        dumped["offers"] = [
+            [each.member, *each.scope, each.role, each.offered_ms, each.expires_ms]
+            for each in directory.offers.values()
+        ]
     return {"directory": dumped}
 
 
@@ -79,6 +87,12 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project_name, is_enabled in dumped["accounts"]:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
+    for name, tenant in dumped.get("homes", ()):
+        directory.homes[name] = Scope(tenant)
+    for member, tenant, project_name, role, offered_ms, expires_ms in dumped.get("offers", ()):
+        scope = Scope(tenant, project_name)
+        offer = RoleOffer(member, scope, role, offered_ms, expires_ms)
+        directory.offers[member, scope] = offer
     for row in dumped["tokens"]:
         token_id, principal, kind, digest, issued, expires, revoked, once, keys, *more = row
         within, lease_id = [*more, None, None][:2]
@@ -106,6 +120,8 @@ def _narrowing(token: Token) -> list[object]:
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """Tokens live as long as they had left; those that had lapsed stay so."""
+    """Tokens and offers live as long as they had left; those that had lapsed stay so."""
     for row in plain["directory"]["tokens"]:
+        row[4], row[5] = clock.past(row[4]), clock.end(row[5])
+    for row in plain["directory"].get("offers", ()):
         row[4], row[5] = clock.past(row[4]), clock.end(row[5])

@@ -9,6 +9,7 @@ from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.words import MemberChange, RoleChange
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
+from bailiwick.kernel.people.home_events import HomeEvent
 from bailiwick.kernel.spelling import Body
 
 
@@ -98,13 +99,14 @@ class MemberChanged:
         return cls(
             owner,
             body["member"],
-            None if role is None else _role(role),
-            None if before is None else _role(before),
+            None if role is None else told_role(role),
+            None if before is None else told_role(before),
             body.get("provider"),
         )
 
 
-def _role(name: str) -> Role | str:
+def told_role(name: str) -> Role | str:
+    """A role as events have it: of the product, or the name of one's own."""
     return Role(name) if name in list(Role) else name
 
 
@@ -312,4 +314,5 @@ PeopleEvent: TypeAlias = (
     | AccessTokenRevoked
     | AccessRefused
     | GlassBroken
+    | HomeEvent
 )

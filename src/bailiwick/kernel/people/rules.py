@@ -7,6 +7,7 @@ Rules:
   a role or a token already.
 - A service account has roles inside its own scope alone: who manages it there made its tokens.
 - A token that takes the place of another carries just what that did, and ends it.
+- A home never moves by what others give (:mod:`.homes`), and strangers accept what they get.
 - A caller that holds an older revision of a tenant or project is stale.
 - Whoever lets somebody in or turns somebody away leaves a record of it.
 """
@@ -32,7 +33,9 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people import events as ev
-from bailiwick.kernel.people import groups, roles
+from bailiwick.kernel.people import groups, homes, roles
+from bailiwick.kernel.people import home_commands as hc
+from bailiwick.kernel.people import home_events as he
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, Stale
@@ -62,6 +65,8 @@ def decide(state: State, command: cmd.PeopleCommand, now_ms: int) -> Iterator[Ev
             yield from _set_member(directory, command)
         case cmd.ApplyGroups():
             yield from groups.decide(directory, command)
+        case hc.OfferRole() | hc.EndOffer() | hc.SetHome():
+            yield from homes.decide(directory, command, now_ms=now_ms)
         case cmd.SetRole() | cmd.DeleteRole():
             yield from roles.decide(directory, command)
         case cmd.CreateAccount() | cmd.ChangeAccount():
@@ -111,7 +116,9 @@ def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.MemberChanged]:
+def _set_member(
+    directory: Directory, command: cmd.SetMember
+) -> Iterator[ev.MemberChanged | he.HomeEvent]:
     scope = Scope.of(command.tenant, command.project)
     wanted: AnyRole | None = command.role
     if command.custom is not None:
@@ -128,6 +135,10 @@ def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.Mem
     if before == wanted:
         told = "no role" if wanted is None else wanted.value
         raise Conflict("member", command.member, f"has {told} there already")
+    if wanted is not None:
+        yield from homes.check_giving(
+            directory, command.member, scope=scope, given_by=command.given_by
+        )
     yield ev.MemberChanged(Owner(*scope), command.member, _told(wanted), _told(before))
 
 
@@ -223,6 +234,8 @@ def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:
         case ev.MemberChanged():
             _put_role(directory, event)
             groups.put_origin(directory, event)
+        case he.RoleOffered() | he.RoleOfferEnded() | he.PrincipalHomed():
+            homes.apply(directory, event, at_ms=at_ms)
         case ev.RoleSet():
             roles.put_role(directory, event)
         case ev.ServiceAccountCreated():

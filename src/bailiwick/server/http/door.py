@@ -26,7 +26,7 @@ from dataclasses import replace
 
 from starlette.requests import Request
 
-from bailiwick.iam import Directory, is_reserved
+from bailiwick.iam import Directory, counted_roles, is_reserved
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.people.commands import NoteRefusal
@@ -197,7 +197,7 @@ def _part(view: View, token_id: str) -> Directory:
         return part
     has_ended = token.lease_id is not None and token.lease_id not in view.state.leases
     part.tokens[token_id] = replace(token, revoked=True) if has_ended else token
-    roles = directory.roles.get(token.principal)
+    roles = counted_roles(directory, token.principal)
     if roles is not None:
         part.roles[token.principal] = dict(roles)
     account = directory.accounts.get(token.principal)

@@ -32,7 +32,7 @@ TAGS: Final = (
     Tag(
         "member",
         "Who has which role: over the fleet, at a tenant, at a project.",
-        ("fleet_member", "tenant_member", "project_member", "role"),
+        ("fleet_member", "tenant_member", "project_member", "role", "invitation", "principal"),
     ),
     Tag("account", "Service accounts: logins for programs.", ("account",)),
     Tag(

@@ -9,8 +9,12 @@ from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Quota, QuotaState
 from bailiwick.wire.people import (
     CustomRole,
+    HomeChange,
+    Invitation,
+    InvitedTo,
     Member,
     MemberChange,
+    MemberSet,
     NewProject,
     NewTenant,
     Project,
@@ -52,19 +56,34 @@ FLEET_MEMBER_LIST = Action(
     _P.MEMBER_READ, _W.FLEET, NOTHING, Page[Member])
 FLEET_MEMBER_SET = Action(
     "fleet_member.set", "Set a role over the fleet", "PUT", "/v1/members",
-    _P.MEMBER_MANAGE, _W.FLEET, MemberChange, Done)
+    _P.MEMBER_MANAGE, _W.FLEET, MemberChange, MemberSet)
 TENANT_MEMBER_LIST = Action(
     "tenant_member.list", "List roles at a tenant", "GET", TENANT + "/members",
     _P.MEMBER_READ, _W.TENANT, NOTHING, Page[Member])
 TENANT_MEMBER_SET = Action(
     "tenant_member.set", "Set a role at a tenant", "PUT", TENANT + "/members",
-    _P.MEMBER_MANAGE, _W.TENANT, MemberChange, Done)
+    _P.MEMBER_MANAGE, _W.TENANT, MemberChange, MemberSet)
 PROJECT_MEMBER_LIST = Action(
     "project_member.list", "List roles at a project", "GET", PROJECT + "/members",
     _P.MEMBER_READ, _W.PROJECT, NOTHING, Page[Member])
 PROJECT_MEMBER_SET = Action(
     "project_member.set", "Set a role at a project", "PUT", PROJECT + "/members",
-    _P.MEMBER_MANAGE, _W.PROJECT, MemberChange, Done)
+    _P.MEMBER_MANAGE, _W.PROJECT, MemberChange, MemberSet)
+INVITATION_LIST = Action(
+    "invitation.list", "List roles that you may accept", "GET", "/v1/invitations",
+    None, _W.SELF, NOTHING, Page[Invitation])
+INVITATION_ACCEPT = Action(
+    "invitation.accept", "Accept a role", "POST", "/v1/invitations/accept",
+    None, _W.SELF, InvitedTo, Done)
+INVITATION_DECLINE = Action(
+    "invitation.decline", "Decline a role", "POST", "/v1/invitations/decline",
+    None, _W.SELF, InvitedTo, Done)
+INVITATION_LEAVE = Action(
+    "invitation.leave", "Give up a role elsewhere", "POST", "/v1/invitations/leave",
+    None, _W.SELF, InvitedTo, Done)
+PRINCIPAL_HOME = Action(
+    "principal.home", "Write down where somebody is at home", "PUT", "/v1/principals/home",
+    _P.MEMBER_MANAGE, _W.FLEET, HomeChange, Done)
 ROLE_LIST = Action(
     "role.list", "List roles and their keys", "GET", "/v1/roles",
     _P.MEMBER_READ, _W.ROWS, NOTHING, Page[CustomRole])

@@ -1,8 +1,8 @@
-"""Routes for roles: those of the product, and those that a tenant or the fleet puts together."""
+"""Routes for roles: of the product, put together by a tenant or the fleet, or offered."""
 
 from __future__ import annotations
 
-from bailiwick.iam import Permission, ScopeLevel
+from bailiwick.iam import Permission, RoleOffer, Scope, ScopeLevel
 from bailiwick.kernel.people.commands import DeleteRole, SetRole
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
@@ -44,6 +44,52 @@ async def delete_role(asked: Changing, body: wire.RoleName, *, if_match: IfMatch
         return DeleteRole(body.role, body.tenant, revision_of(if_match))
 
     return spell_done(await roles.delete_role(asked, body.tenant, command=command))
+
+
+# -- invitations -----------------------------------------------------------------------------
+
+
+@answers("invitation.list")
+async def list_invitations(
+    asked: Here, *, cursor: RowCursor = None, limit: Limit = 100
+) -> Page[wire.Invitation]:
+    """The roles elsewhere that you may accept; until then they count for nothing."""
+    found = await roles.page_invitations(asked, after=cursor, limit=limit)
+    return spell_page(found, _invitation)
+
+
+@answers("invitation.accept")
+async def accept_invitation(asked: Changing, body: wire.InvitedTo) -> Done:
+    """Accept a role; you can give it up again."""
+    return spell_done(await roles.accept(asked, Scope.of(body.tenant, body.project)))
+
+
+@answers("invitation.decline")
+async def decline_invitation(asked: Changing, body: wire.InvitedTo) -> Done:
+    """Decline a role."""
+    return spell_done(await roles.decline(asked, Scope.of(body.tenant, body.project)))
+
+
+@answers("invitation.leave")
+async def leave_role(asked: Changing, body: wire.InvitedTo) -> Done:
+    """Give up a role that you have elsewhere; one at home is your administrator's to take."""
+    return spell_done(await roles.leave(asked, Scope.of(body.tenant, body.project)))
+
+
+@answers("principal.home")
+async def set_home(asked: Changing, body: wire.HomeChange) -> Done:
+    """Write down where somebody is at home: who there looks after his tokens from now on."""
+    return spell_done(await roles.set_home(asked, body.principal, tenant=body.tenant))
+
+
+def _invitation(found: RoleOffer) -> wire.Invitation:
+    return wire.Invitation(
+        tenant=str(found.scope.tenant),
+        project=found.scope.project,
+        role=found.role,
+        offered_ms=found.offered_ms,
+        expires_ms=found.expires_ms,
+    )
 
 
 def _role(found: roles.RoleRow) -> wire.CustomRole:

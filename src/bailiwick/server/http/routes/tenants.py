@@ -145,13 +145,15 @@ async def list_project_members(
 
 
 @answers("fleet_member.set")
-async def set_fleet_member(asked: Changing, body: wire.MemberChange) -> Done:
+async def set_fleet_member(asked: Changing, body: wire.MemberChange) -> wire.MemberSet:
     """Give a principal a role over the whole fleet, or take it away."""
     return await _set_member(asked, FLEET, body=body)
 
 
 @answers("tenant_member.set")
-async def set_tenant_member(asked: Changing, tenant: PathName, *, body: wire.MemberChange) -> Done:
+async def set_tenant_member(
+    asked: Changing, tenant: PathName, *, body: wire.MemberChange
+) -> wire.MemberSet:
     """Give a principal a role at a tenant, or take it away."""
     return await _set_member(asked, Scope(tenant), body=body)
 
@@ -159,14 +161,14 @@ async def set_tenant_member(asked: Changing, tenant: PathName, *, body: wire.Mem
 @answers("project_member.set")
 async def set_project_member(
     asked: Changing, tenant: PathName, *, project: PathName, body: wire.MemberChange
-) -> Done:
+) -> wire.MemberSet:
     """Give a principal a role at a project, or take it away."""
     return await _set_member(asked, Scope(tenant, project), body=body)
 
 
-async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
+async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> wire.MemberSet:
     found = await tenants.set_member(asked, scope, member=body.member, role=body.role)
-    return spell_done(found)
+    return wire.MemberSet(answer="done", seq=found.done.seq, is_offer=found.is_offer)
 
 
 # -- quotas ----------------------------------------------------------------------------------
@@ -308,4 +310,11 @@ def _project(found: iam.Project) -> wire.Project:
 
 
 def _member(found: tenants.Membership) -> wire.Member:
-    return wire.Member(member=found.member, role=found.role.value)
+    return wire.Member(
+        member=found.member,
+        role=found.role,
+        kind=found.kind.value,
+        home=found.home,
+        is_offer=found.expires_ms is not None,
+        expires_ms=found.expires_ms,
+    )

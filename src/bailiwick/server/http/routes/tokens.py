@@ -91,7 +91,7 @@ async def change_account(asked: Changing, account: PathName, *, body: wire.Accou
 @answers("self.read")
 async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
-    token, who = await tokens.read_self(asked), asked.principal
+    (token, home), who = await tokens.read_self(asked), asked.principal
     roles = [
         wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
         for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
@@ -103,6 +103,7 @@ async def read_self(asked: Here) -> wire.Self:
         token_id=token.token_id,
         expires_ms=token.expires_ms,
         keys=_keys(token),
+        home=str(home),
     )
 
 
