@@ -23,6 +23,7 @@ help: ## List the targets
 
 .PHONY: run
 run: environment ## Run Bailiwick on ./bailiwick-data until Ctrl-C; ARGS="--demo" adds a simulated campus
+	@setup/with-python.sh web.py run
 	@exec $(BIN)/bailiwick up $(ARGS)
 
 .PHONY: demo
@@ -37,6 +38,11 @@ lab: environment ## A campus to play in until Ctrl-C: a server, four nodes, two 
 .PHONY: environment
 environment:
 	@setup/with-python.sh environment.py run
+
+# Needs Node; `make run` does without where there is none.
+.PHONY: web
+web: ## Build the web (web/) into the package; the server then shows it at /
+	@setup/with-python.sh web.py must
 
 .PHONY: setup
 setup: ## Make .venv with the packages for developing, Bailiwick itself and the compiled core
@@ -114,7 +120,8 @@ bench: setup ## Measure; ARGS="..." are passed on
 
 .PHONY: dist
 dist: setup ## Build what people install into dist/: a wheel for this platform, a pure one, a source archive
-	@$(BIN)/python setup/dist.py
+	@setup/with-python.sh web.py run
+	$(BIN)/python setup/dist.py
 
 .PHONY: docs
 docs: setup ## Build the documentation site from docs/ into build/site; a broken link fails
@@ -128,4 +135,5 @@ lock: setup ## Resolve pyproject.toml again into requirements/; ARGS=--upgrade m
 clean: ## Remove everything that can be made again, .venv too
 	@rm -rf .venv .alloy .oidc .nagini .openapi-client .ray proofs/build build dist bench/out .hypothesis .*_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf web/node_modules web/api-types/node_modules src/bailiwick/server/web
 	find src -name '*.so' -delete

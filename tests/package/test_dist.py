@@ -23,10 +23,12 @@ BESIDE_THE_PACKAGE = {"hatch_build.py", "pyproject.toml", "README.md", "LICENSE"
 
 
 def _ours() -> set[str]:
-    """Every file of the package that git knows or would know."""
+    """Every file of the package that git knows or would know, and the web as it was built."""
     git = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "src/bailiwick"]
     names = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {name for name in names if (ROOT / name).exists()}
+    built = (ROOT / "src/bailiwick/server/web").rglob("*")
+    web = {path.relative_to(ROOT).as_posix() for path in built if path.is_file()}
+    return {name for name in names if (ROOT / name).exists()} | web
 
 
 def _names(wheel: Path) -> set[str]:

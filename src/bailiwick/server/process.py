@@ -294,6 +294,10 @@ Log in (this code works once, within the hour):
 
   bailiwick login{server} {code}
 
+Or in a browser:
+
+  {url}/#code={code}
+
 Then try:
 
   bailiwick {first}

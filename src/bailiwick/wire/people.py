@@ -284,11 +284,12 @@ class SessionHeld(Model):
 
 
 class RoleHeld(Model):
-    """A role and where it is held; without a tenant, over the whole fleet."""
+    """A role, what it allows, and where it is held; without a tenant, over the whole fleet."""
 
     tenant: str | None
     project: str | None
     role: RoleWord | str
+    keys: list[PermissionWord]
 
 
 class Self(Model):

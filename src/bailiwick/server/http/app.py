@@ -6,6 +6,7 @@ Rules:
   body is parsed. A handler that answered without having asked for its key is a fault.
 - Without a login there are ``/healthz``, ``/readyz``, ``/openapi.json`` and the logins themselves.
 - Every error, the framework's own among them, is told in the one envelope.
+- What is no path of the API is the web's: pages for people, from the files that were built.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -37,6 +39,7 @@ from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.observe import Observe, watch_waits
 from bailiwick.server.http.routes import HANDLERS, server, watch
+from bailiwick.server.http.web import BUILT, WebRoute, load_web
 from bailiwick.server.problems import (
     Trouble,
     is_fault,
@@ -82,6 +85,8 @@ class AppTerms:
     """How many bad tokens a source may show."""
     notes: Allowance | None = None
     """How many refusals of a source are sealed."""
+    web: Path = BUILT
+    """Where the pages lie that were built."""
 
 
 class StrictRoute(APIRoute):
@@ -209,6 +214,7 @@ def create_app(
     if parts.metrics_open:  # before the action of the same path, which would ask for a token
         app.add_route("/metrics", server.read_metrics_openly, include_in_schema=False)
     _add_routes(app)
+    app.router.routes.append(WebRoute(load_web(terms.web)))  # the last: all else was asked first
     _add_handlers(app)
     return app
 

@@ -93,7 +93,12 @@ async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
     (token, home), who = await tokens.read_self(asked), asked.principal
     roles = [
-        wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
+        wire.RoleHeld(
+            tenant=scope.tenant,
+            project=scope.project,
+            role=role.value,
+            keys=[key.value for key in Permission if key in role.permissions],
+        )
         for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
     ]
     return wire.Self(

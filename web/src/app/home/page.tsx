@@ -1,0 +1,54 @@
+// Home: what a person has, what is stuck and why, what he spends; by the widest of his roles.
+import { Link } from "@tanstack/react-router";
+import { lazy } from "react";
+import { homeOf, useWho } from "@/app/who";
+import { useScope } from "@/app/scope";
+import { Empty } from "@/parts/states";
+import { assertNever } from "@/words/assert-never";
+
+const Operator = lazy(() => import("./operator"));
+const Member = lazy(() => import("./member"));
+const Tenant = lazy(() => import("./tenant"));
+const Auditor = lazy(() => import("./auditor"));
+
+export function Page() {
+  const self = useWho();
+  const { scope } = useScope();
+  const home = homeOf(self);
+  // Who chose a tenant above wants to see that one, whatever else he may see.
+  if (scope.project !== null && scope.tenant !== null)
+    return <Member tenant={scope.tenant} project={scope.project} />;
+  if (scope.tenant !== null && home !== "member") return <Tenant tenant={scope.tenant} />;
+  switch (home) {
+    case "operator":
+      return <Operator />;
+    case "auditor":
+      return <Auditor />;
+    case "tenant":
+    case "member":
+      return scope.tenant === null ? (
+        <Nobody />
+      ) : (
+        <Member tenant={scope.tenant} project={scope.project} />
+      );
+    case "nobody":
+      return <Nobody />;
+    default:
+      return assertNever(home);
+  }
+}
+
+function Nobody() {
+  const self = useWho();
+  return (
+    <div className="panel">
+      <Empty title={`${self.principal} has no role yet`}>
+        Ask whoever administers your project for one. Then{" "}
+        <Link to="/" reloadDocument className="link">
+          load this page again
+        </Link>
+        .
+      </Empty>
+    </div>
+  );
+}

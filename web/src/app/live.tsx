@@ -1,0 +1,72 @@
+// Keeps what is on the screen new: records of the journal make the queries about their noun old, at
+// most once a second. Who may not read the journal gets fresh numbers by asking again.
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { createContext, use, useEffect, useState, type ReactNode } from "react";
+import { openLive, type LiveState } from "@/api/live";
+import { mayAnywhere, useWho } from "./who";
+
+export type Freshness = LiveState | "asking";
+
+const LiveContext = createContext<Freshness>("connecting");
+const EVERY_MS = 1_000;
+const ASK_EVERY_MS = 10_000;
+
+export function useFreshness(): Freshness {
+  return use(LiveContext);
+}
+
+/** Which queries a record makes old, by the first words of its kind. */
+export function nounsOf(kind: string): string[] {
+  if (/^(lease|admission|eviction|preempt|fence|teardown|queue|entry)/.test(kind)) {
+    return ["leases", "queue", "jobs", "quota", "usage"];
+  }
+  if (/^(node|device|attest|quarantine|enrol|heartbeat)/.test(kind)) return ["nodes"];
+  if (/^(tenant|project|member|role|quota|budget|rate|invoice|account|token)/.test(kind)) {
+    return ["tenants", "quota", "budgets", "members", "usage"];
+  }
+  return ["records", "findings"];
+}
+
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const self = useWho();
+  const client = useQueryClient();
+  const [state, setState] = useState<Freshness>("connecting");
+  const watches = mayAnywhere(self, "journal.record.read");
+  useEffect(() => {
+    if (!watches) return askAgain(client, setState);
+    const old = new Set<string>();
+    const feed = openLive({
+      address: "/v1/watch",
+      onState: setState,
+      onEvent: ({ event }) => nounsOf(event).forEach((noun) => old.add(noun)),
+    });
+    const timer = setInterval(() => {
+      if (old.size > 0 && !document.hidden) {
+        const nouns = new Set(old);
+        old.clear();
+        void refresh(client, (noun) => nouns.has(noun));
+      }
+    }, EVERY_MS);
+    return () => {
+      clearInterval(timer);
+      feed.close();
+    };
+  }, [client, watches]);
+  return <LiveContext value={state}>{children}</LiveContext>;
+}
+
+function askAgain(client: QueryClient, setState: (state: Freshness) => void): () => void {
+  setState("asking");
+  const timer = setInterval(() => {
+    if (!document.hidden) void refresh(client, (noun) => noun !== "whoami");
+  }, ASK_EVERY_MS);
+  return () => clearInterval(timer);
+}
+
+/** Without cutting what is under way: a slow answer would never come. */
+function refresh(client: QueryClient, wants: (noun: string) => boolean): Promise<void> {
+  return client.invalidateQueries(
+    { predicate: (query) => wants(String(query.queryKey[0])) },
+    { cancelRefetch: false },
+  );
+}

@@ -1,0 +1,38 @@
+// Every page that one can go to, who it is for, and the keys that lead there. The side navigation,
+// the palette and the help for keys are made from this list.
+import {
+  Boxes,
+  Building2,
+  Cpu,
+  House,
+  ListOrdered,
+  Play,
+  ScrollText,
+  SquareTerminal,
+} from "lucide-react";
+import type { LucideIcon } from "lucide-react";
+import { mayAnywhere, type Key, type Self } from "./who";
+
+export interface PageRow {
+  to: string;
+  title: string;
+  icon: LucideIcon;
+  key: Key | null;
+  /** Pressed after `g`. */
+  letter: string;
+}
+
+export const PAGES: PageRow[] = [
+  { to: "/", title: "Home", icon: House, key: null, letter: "h" },
+  { to: "/run", title: "Run something", icon: Play, key: "scheduler.queue.submit", letter: "r" },
+  { to: "/jobs", title: "Jobs", icon: SquareTerminal, key: "scheduler.queue.read", letter: "j" },
+  { to: "/queue", title: "Queue", icon: ListOrdered, key: "scheduler.queue.read", letter: "q" },
+  { to: "/leases", title: "Leases", icon: Boxes, key: "scheduler.lease.read", letter: "l" },
+  { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
+  { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
+  { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
+];
+
+export function pagesFor(self: Self): PageRow[] {
+  return PAGES.filter((page) => page.key === null || mayAnywhere(self, page.key));
+}

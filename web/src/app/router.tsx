@@ -1,0 +1,81 @@
+// The addresses of all pages. Each page is a file that is loaded when it is first opened; the frame
+// around them needs a session, and without one leads to the login.
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Link,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { readSession } from "@/api/session";
+import { Empty, Failed, Skeleton } from "@/parts/states";
+import { printedCode } from "./code";
+import { LoginPage } from "./login";
+import { Shell } from "./shell";
+import { selfQuery } from "./who";
+
+const sessionQuery = { queryKey: ["session"], queryFn: readSession, staleTime: 60_000 } as const;
+
+export function makeRouter(client: QueryClient) {
+  const root = createRootRoute({
+    component: Outlet,
+    notFoundComponent: () => (
+      <Empty title="There is no such page">
+        <Link to="/" className="link">
+          Go home
+        </Link>
+      </Empty>
+    ),
+  });
+  const login = createRoute({ getParentRoute: () => root, path: "/login", component: LoginPage });
+  const inside = createRoute({
+    getParentRoute: () => root,
+    id: "inside",
+    component: Shell,
+    errorComponent: ({ error }) => (
+      <main className="mx-auto max-w-xl p-6">
+        <Failed error={error} retry={() => window.location.reload()} />
+      </main>
+    ),
+    beforeLoad: async () => {
+      const session = printedCode() === "" ? await client.fetchQuery(sessionQuery) : null;
+      if (session === null) throw redirect({ to: "/login" });
+      await client.ensureQueryData(selfQuery);
+    },
+  });
+  const page = <Path extends string>(
+    path: Path,
+    load: () => Promise<Record<"Page", () => React.ReactNode>>,
+  ) =>
+    createRoute({
+      getParentRoute: () => inside,
+      path,
+      component: lazyRouteComponent(load, "Page"),
+    });
+
+  const pages = [
+    page("/", () => import("./home/page")),
+    page("/run", () => import("@/nouns/jobs/run")),
+    page("/jobs", () => import("@/nouns/jobs/list")),
+    page("/jobs/$id", () => import("@/nouns/jobs/page")),
+    page("/queue", () => import("@/nouns/queue/list")),
+    page("/queue/$id", () => import("@/nouns/queue/page")),
+    page("/leases", () => import("@/nouns/leases/list")),
+    page("/leases/$id", () => import("@/nouns/leases/page")),
+    page("/nodes", () => import("@/nouns/nodes/list")),
+    page("/nodes/$id", () => import("@/nouns/nodes/page")),
+    page("/tenants", () => import("@/nouns/tenants/list")),
+    page("/tenants/$tenant", () => import("@/nouns/tenants/page")),
+    page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),
+    page("/records", () => import("@/nouns/records/list")),
+  ];
+  return createRouter({
+    routeTree: root.addChildren([login, inside.addChildren(pages)]),
+    defaultPendingComponent: () => <Skeleton lines={6} />,
+    defaultErrorComponent: ({ error, reset }) => <Failed error={error} retry={reset} />,
+    defaultPreload: "intent",
+  });
+}

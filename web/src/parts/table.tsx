@@ -1,0 +1,114 @@
+// A table of any length: only the rows in sight are drawn, and pages are fetched as one scrolls.
+// On a narrow screen it scrolls sideways inside itself, never the page.
+import { flexRender, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, type ReactNode } from "react";
+
+const FEATURES = tableFeatures({});
+const ROW_PX = 36;
+
+export interface Column<T> {
+  id: string;
+  header: string;
+  /** A track of the grid: "8rem", "minmax(10rem,1fr)". */
+  width: string;
+  align?: "right";
+  cell: (row: T) => ReactNode;
+}
+
+interface TableTerms<T> {
+  label: string;
+  columns: Column<T>[];
+  rows: T[];
+  rowId: (row: T) => string | number;
+  hasMore?: boolean;
+  isFetching?: boolean;
+  fetchMore?: () => void;
+  /** As tall as its rows, up to this. */
+  heightMax?: string;
+}
+
+export function VirtualTable<T extends object>(terms: TableTerms<T>) {
+  const { columns, rows, hasMore = false, isFetching = false, fetchMore } = terms;
+  const frame = useRef<HTMLDivElement>(null);
+  const defs: ColumnDef<typeof FEATURES, T>[] = columns.map((column) => ({
+    id: column.id,
+    header: column.header,
+    cell: ({ row }) => column.cell(row.original),
+  }));
+  const table = useTable({ features: FEATURES, columns: defs, data: rows });
+  const model = table.getRowModel().rows;
+  const virtual = useVirtualizer({
+    count: model.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const shown = virtual.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && !isFetching && last >= model.length - 40) fetchMore?.();
+  }, [hasMore, isFetching, last, model.length, fetchMore]);
+
+  const tracks = columns.map((column) => column.width).join(" ");
+  const grid = { gridTemplateColumns: tracks };
+  const side = (at: number) => (columns[at]?.align === "right" ? "text-right" : "");
+  return (
+    <div
+      ref={frame}
+      role="table"
+      aria-label={terms.label}
+      aria-rowcount={hasMore ? -1 : model.length + 1}
+      tabIndex={0}
+      className="overflow-auto"
+      style={{ maxHeight: terms.heightMax ?? "calc(100dvh - 13rem)" }}
+    >
+      <div className="w-max min-w-full">
+        <div role="rowgroup" className="sticky top-0 z-10 bg-panel">
+          <div
+            role="row"
+            aria-rowindex={1}
+            className="grid h-9 items-center border-b border-line px-2"
+            style={grid}
+          >
+            {table.getHeaderGroups()[0]?.headers.map((header, at) => (
+              <div
+                key={header.id}
+                role="columnheader"
+                className={`truncate px-2 text-xs font-medium text-muted ${side(at)}`}
+              >
+                {flexRender(header.column.columnDef.header, header.getContext())}
+              </div>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {shown.map((item) => {
+            const row = model[item.index];
+            if (row === undefined) return null;
+            return (
+              <div
+                key={terms.rowId(row.original)}
+                role="row"
+                aria-rowindex={item.index + 2}
+                className="absolute inset-x-0 top-0 grid items-center border-b border-line/60 px-2 hover:bg-raised"
+                style={{ ...grid, height: ROW_PX, transform: `translateY(${item.start}px)` }}
+              >
+                {row.getAllCells().map((cell, at) => (
+                  <div key={cell.id} role="cell" className={`truncate px-2 ${side(at)}`}>
+                    {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {isFetching && (
+        <p role="status" className="sticky left-0 px-4 py-2 text-xs text-muted">
+          loading more
+        </p>
+      )}
+    </div>
+  );
+}

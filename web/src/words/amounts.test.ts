@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { amount, generation, milli, money, size, span } from "./amounts";
+
+test("amounts read as the command line's do", () => {
+  expect([span(5_400_000), span(1_500), span(250), span(0)]).toEqual([
+    "1h 30m",
+    "1.5s",
+    "250ms",
+    "0s",
+  ]);
+  expect([milli(4_000), milli(1_500), milli(-250)]).toEqual(["4", "1.5", "-0.25"]);
+  expect([money(2_500_000), money(-1_234_567_890), money(4_999)]).toEqual([
+    "2.50",
+    "-1,234.57",
+    "0.00",
+  ]);
+  expect([size(25_275_125_760), size(512), size(0)]).toEqual(["23.5 GiB", "512 B", "0 B"]);
+  expect([amount("gpu_milli", 1_500), generation("nvidia_hopper")]).toEqual([
+    "1.5 GPUs",
+    "NVIDIA Hopper",
+  ]);
+});
