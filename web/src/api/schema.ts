@@ -716,6 +716,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List roles that you may accept
+         * @description The roles elsewhere that you may accept; until then they count for nothing.
+         *
+         *     Needs a login, and no permission.
+         */
+        get: operations["invitation_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept a role
+         * @description Accept a role; you can give it up again.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["invitation_accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decline a role
+         * @description Decline a role.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["invitation_decline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give up a role elsewhere
+         * @description Give up a role that you have elsewhere; one at home is your administrator's to take.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["invitation_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/isolation/enforce": {
         parameters: {
             query?: never;
@@ -1254,6 +1342,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log a browser in through a provider
+         * @description Send a browser to a provider, which sends it back here with a code.
+         *
+         *     What belongs to the login is sealed in a cookie of ten minutes.
+         */
+        get: operations["login_begin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/{provider}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from a provider
+         * @description Give a browser that comes back from a provider its session, and lead it to the page.
+         *
+         *     Who is not let in is led to `/?login_refused=WORD`; the refusal is sealed in the journal.
+         */
+        get: operations["login_end"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/{provider}/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log a terminal in through a provider
+         * @description Begin a login from a terminal: a person ends it in any browser, with a code (RFC 8628).
+         */
+        post: operations["login_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/{provider}/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask whether a terminal's login has ended
+         * @description The session of whoever ended the login elsewhere; until then none.
+         */
+        post: operations["login_poll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/may": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what you may do somewhere
+         * @description What your keys let you ask for: in a project, in a tenant, or (neither) over the fleet.
+         *
+         *     Of what is not yours to see it is the same as of what is not there.
+         *
+         *     Needs a login, and no permission.
+         */
+        get: operations["self_may"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/members": {
         parameters: {
             query?: never;
@@ -1686,6 +1882,28 @@ export interface paths {
          *     Needs the permission `scheduler.node.report` over the fleet.
          */
         post: operations["node_observe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/principals/home": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write down where somebody is at home
+         * @description Write down where somebody is at home: who there looks after his tokens from now on.
+         *
+         *     Needs the permission `iam.member.manage` over the fleet.
+         */
+        put: operations["principal_home"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4804,6 +5022,46 @@ export interface components {
          */
         DeliveryState: "delivered" | "retrying" | "replaying" | "dead";
         /**
+         * DeviceAnswer
+         * @description The session, once there is one; until then, how long to wait before asking again.
+         */
+        DeviceAnswer: {
+            /** Is Hasty */
+            is_hasty: boolean;
+            session: components["schemas"]["IssuedToken"] | null;
+        };
+        /**
+         * DeviceLogin
+         * @description A login that a person ends elsewhere: where, with which code, and what to ask with.
+         */
+        DeviceLogin: {
+            /** Device */
+            device: string;
+            /** Expires S */
+            expires_s: number;
+            /** Interval S */
+            interval_s: number;
+            /** User Code */
+            user_code: string;
+            /** Verification Uri */
+            verification_uri: string;
+            /** Verification Uri Complete */
+            verification_uri_complete: string | null;
+        };
+        /**
+         * DeviceQuestion
+         * @description Whether somebody has ended a login elsewhere.
+         */
+        DeviceQuestion: {
+            /** Device */
+            device: string;
+            /**
+             * Ttl S
+             * @default 3600
+             */
+            ttl_s?: number;
+        };
+        /**
          * Dimension
          * @description What a quota can limit.
          * @enum {string}
@@ -5645,6 +5903,16 @@ export interface components {
             mem_bytes?: number;
         };
         /**
+         * HomeChange
+         * @description Where a principal is at home: a tenant, or without one the fleet.
+         */
+        HomeChange: {
+            /** Principal */
+            principal: string;
+            /** Tenant */
+            tenant?: string | null;
+        };
+        /**
          * HostGrant
          * @description Whether members of a version may do more on their nodes than a sandbox lets them.
          */
@@ -5940,6 +6208,32 @@ export interface components {
             labels?: string[];
             resources: components["schemas"]["Resources"];
             topology?: components["schemas"]["Topology"];
+        };
+        /**
+         * Invitation
+         * @description A role that you may accept; until then it counts for nothing.
+         */
+        Invitation: {
+            /** Expires Ms */
+            expires_ms: number;
+            /** Offered Ms */
+            offered_ms: number;
+            /** Project */
+            project: string | null;
+            /** Role */
+            role: ("fleet_admin" | "fleet_operator" | "fleet_auditor" | "node_agent" | "tenant_admin" | "tenant_auditor" | "project_admin" | "project_member" | "project_viewer") | string;
+            /** Tenant */
+            tenant: string;
+        };
+        /**
+         * InvitedTo
+         * @description Where: the tenant, and perhaps the project, of an invitation or of a role.
+         */
+        InvitedTo: {
+            /** Project */
+            project?: string | null;
+            /** Tenant */
+            tenant: string;
         };
         /**
          * Invoice
@@ -6797,10 +7091,46 @@ export interface components {
             providers: components["schemas"]["LoginProvider"][];
         };
         /**
+         * MayDo
+         * @description What the caller's keys let him ask for there, by the names of the actions.
+         *
+         *     A key is the first thing that is asked for. What an action is about may still refuse it: a job
+         *     that has ended is not cancelled.
+         */
+        MayDo: {
+            /** Actions */
+            actions: string[];
+            /** Project */
+            project: string | null;
+            /** Tenant */
+            tenant: string | null;
+        };
+        /**
          * Member
-         * @description Who has which role there.
+         * @description Who has which role there, or (``is_offer``) may accept it until ``expires_ms``.
+         *
+         *     ``home`` is the tenant that the member is of, ``fleet``, or ``another`` if it is one that you
+         *     do not see.
          */
         Member: {
+            /** Expires Ms */
+            expires_ms?: number | null;
+            /**
+             * Home
+             * @default fleet
+             */
+            home?: string;
+            /**
+             * Is Offer
+             * @default false
+             */
+            is_offer?: boolean;
+            /**
+             * Kind
+             * @default human
+             * @enum {string}
+             */
+            kind?: "human" | "service_account" | "node" | "runtime_operator";
             /** Member */
             member: string;
             /** Role */
@@ -6834,6 +7164,26 @@ export interface components {
          * @enum {string}
          */
         MemberPhase: "requested" | "joining" | "ready" | "draining" | "removed" | "failed";
+        /**
+         * MemberSet
+         * @description What became of a role: it counts with record number ``seq``, or (``is_offer``) is offered.
+         *
+         *     Whoever is at home elsewhere has to accept it first (``/v1/invitations``).
+         */
+        MemberSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            /**
+             * Is Offer
+             * @default false
+             */
+            is_offer?: boolean;
+            /** Seq */
+            seq: number | null;
+        };
         /**
          * MintDenial
          * @description Why a token was not minted.
@@ -7445,6 +7795,10 @@ export interface components {
          *     that was last judged. ``job_mode`` is how the jobs that run there are kept apart, and
          *     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
          *     members of apps that were granted it run on the host there.
+         *
+         *     ``free`` is what whoever asks could be given there now, whatever others hold, and
+         *     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
+         *     closed, or that a policy closes to him, it is nothing. A quota may leave less.
          */
         Node: {
             /** Agent Version */
@@ -7456,8 +7810,11 @@ export interface components {
             claims: {
                 [key: string]: string;
             };
+            free?: components["schemas"]["Held"] | null;
             /** Gpus */
             gpus: components["schemas"]["Gpu"][];
+            /** Gpus Free Milli */
+            gpus_free_milli?: number[];
             /**
              * Host Members
              * @default false
@@ -8027,6 +8384,13 @@ export interface components {
         Page_InstanceOperation_: {
             /** Items */
             items: components["schemas"]["InstanceOperation"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Invitation] */
+        Page_Invitation_: {
+            /** Items */
+            items: components["schemas"]["Invitation"][];
             /** Next */
             next?: string | null;
         };
@@ -8877,6 +9241,11 @@ export interface components {
         Self: {
             /** Expires Ms */
             expires_ms: number;
+            /**
+             * Home
+             * @default fleet
+             */
+            home?: string;
             /** Keys */
             keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
@@ -9989,7 +10358,7 @@ export interface components {
         WatchRecord: {
             data: string;
             /** @enum {string} */
-            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed";
+            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed";
             /** @description Where to go on from, as `Last-Event-ID`. */
             id?: string;
         };
@@ -11954,6 +12323,173 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    invitation_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Invitation_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    invitation_accept: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitedTo"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    invitation_decline: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitedTo"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    invitation_leave: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitedTo"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     isolation_enforce: {
         parameters: {
             query?: {
@@ -13187,6 +13723,195 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    login_begin: {
+        parameters: {
+            query?: {
+                /** @description Where it ends: a path of this server. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the provider; `to` is where it ends */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    login_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the page; with `login_refused` if nobody is let in */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    login_device: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    login_poll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    self_may: {
+        parameters: {
+            query?: {
+                /** @description In this project of the tenant. */
+                project?: string | null;
+                /** @description In this tenant. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MayDo"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     fleet_member_list: {
         parameters: {
             query?: {
@@ -13250,7 +13975,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["MemberSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -14228,6 +14953,49 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["WorkReport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    principal_home: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HomeChange"];
             };
         };
         responses: {
@@ -15770,7 +16538,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["MemberSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -17435,7 +18203,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["MemberSet"];
                 };
             };
             400: components["responses"]["Error400"];

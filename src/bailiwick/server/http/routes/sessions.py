@@ -69,7 +69,7 @@ async def begin(
 @answers("session.read")
 async def read_session(asked: Here, request: Request) -> wire.BrowserSession:
     """The browser's session, with what its changes have to show as `X-CSRF-Token`."""
-    token, session = await tokens.read_self(asked), asked.principal.session
+    (token, _), session = await tokens.read_self(asked), asked.principal.session
     if session is None or not shown_by(request).is_cookie:
         raise _no_session()
     return wire.BrowserSession(
