@@ -34,6 +34,7 @@ from bailiwick.reconcile.this_node import machine_name
 from bailiwick.runtime.replica import Pace, Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.runtime.steady_clock import SteadyClock
+from bailiwick.runtime.waiting import await_set
 from bailiwick.server.assembly import Base, ProcessPlan, assemble, open_telemetry
 from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.folds import follow_revocations, follow_telemetry
@@ -234,7 +235,7 @@ class _Process:
                 return await asyncio.to_thread(open_store, self._options.where)
             except Unavailable as error:
                 self._say(f"{self._name} cannot open its store yet: {error}")
-            await _wait(self._ending, TRY_EVERY_S)
+            await await_set(self._ending, TRY_EVERY_S)
         return None
 
     async def _watch(self, runner: Runner, duties: Duties, *, serving: asyncio.Task[None]) -> None:
@@ -250,7 +251,7 @@ class _Process:
                 await asyncio.to_thread(duties.end)
             elif not self._welcomed or not duties.is_on:
                 await self._take_up(runner, duties)
-            await _wait(self._ending, WATCH_EVERY_S)
+            await await_set(self._ending, WATCH_EVERY_S)
 
     async def _take_up(self, runner: Runner, duties: Duties) -> None:
         """What a replica that leads has to see to before anything else."""
@@ -317,13 +318,6 @@ def _standing(replica: Replica) -> str:
             return "follows, and knows no leader"
         case Role.STARTING:
             return "reads the store"
-
-
-async def _wait(event: asyncio.Event, most_s: float) -> None:
-    try:
-        await asyncio.wait_for(event.wait(), most_s)
-    except TimeoutError:
-        return
 
 
 def _believed(tls: Tls | None) -> ssl.SSLContext | bool:

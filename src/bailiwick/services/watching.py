@@ -27,6 +27,7 @@ from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.authority import Identified, Principal
 from bailiwick.services.caller import Caller
 from bailiwick.services.journal import ToldRecord, tell_record
@@ -195,11 +196,7 @@ class Watch:
 
     async def _wait(self) -> bool:
         """Wait for the next record; whether there may be one before it is time for a heartbeat."""
-        try:
-            await asyncio.wait_for(self._woken.wait(), self.pace.beat_s)
-        except TimeoutError:
-            return False
-        return True
+        return await await_set(self._woken, self.pace.beat_s)
 
     def _is_quiet(self) -> bool:
         now = asyncio.get_running_loop().time()

@@ -25,6 +25,7 @@ from bailiwick.executors.port import Executor, JobStatus
 from bailiwick.iam import PrincipalKind
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.vocab.transitions import RevokeState
@@ -143,10 +144,7 @@ async def read_work(
             if is_other or left_s <= 0 or is_ending or not may_wait:
                 terms = await caller.read(lambda view: _terms(view, wish.node))
                 return NodeWork(*found, terms)
-            try:
-                await asyncio.wait_for(changed.wait(), min(LOOK_S, left_s))
-            except TimeoutError:
-                continue
+            await await_set(changed, min(LOOK_S, left_s))
 
 
 def _terms(view: View, node: str) -> dict[int, int]:

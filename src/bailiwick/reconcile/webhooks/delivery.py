@@ -34,6 +34,7 @@ from bailiwick.events.signing import headers_of, message_id, secret_of
 from bailiwick.journal.record import Record
 from bailiwick.ports import Clock
 from bailiwick.reconcile.webhooks.sender import Sender
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.apps.events import EventWish, cloud_event
 from bailiwick.services.journal import tell_record
 from bailiwick.store.webhooks.rows import HookKey, Letter, WebhookBook
@@ -114,7 +115,7 @@ class HookLine:
             self.woken.clear()
             wait_s = await self._step()
             if wait_s > 0:
-                await _wait(self.woken, wait_s)
+                await await_set(self.woken, wait_s)
 
     async def _aside(self, act: Callable[[], T]) -> T:
         return await self._tools.aside(act)
@@ -221,10 +222,3 @@ class HookLine:
             next_try_ms=step.at_ms if isinstance(step, TryAgain) else None,
         )
         return step, letter
-
-
-async def _wait(woken: asyncio.Event, most_s: float) -> None:
-    try:
-        await asyncio.wait_for(woken.wait(), most_s)
-    except TimeoutError:
-        return

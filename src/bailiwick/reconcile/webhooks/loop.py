@@ -24,6 +24,7 @@ from bailiwick.journal.record import Record, parse_record
 from bailiwick.reconcile.webhooks.delivery import HookLine, LineTools, T
 from bailiwick.reconcile.webhooks.sender import Sender
 from bailiwick.runtime.runner import Runner
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.apps.events import may_be_event, name_of
 from bailiwick.store.webhooks.rows import HookKey, WebhookBook
 
@@ -89,8 +90,7 @@ class WebhookLoop:
             while not stop.is_set():  # until told to stop
                 woken.clear()
                 await round_.once()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(woken.wait(), POLL_S)
+                await await_set(woken, POLL_S)
                 await asyncio.sleep(GATHER_S)
         finally:
             unlisten()

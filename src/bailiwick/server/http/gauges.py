@@ -63,7 +63,8 @@ class GaugeReader:
 
     async def _read_soon(self, last_approved: Fact | None) -> Gauges:
         try:
-            return await asyncio.wait_for(self._read(last_approved), self._wait_s)
+            async with asyncio.timeout(self._wait_s):
+                return await self._read(last_approved)
         except (TimeoutError, BailiwickError):
             return Gauges()
 

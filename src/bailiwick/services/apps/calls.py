@@ -29,6 +29,7 @@ from bailiwick.apps.calls import CallAnswer, CallQuestion
 from bailiwick.iam import PrincipalKind
 from bailiwick.kernel import Command
 from bailiwick.kernel.apps.calls.commands import CallInstance
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.apps.instances import InstancePlace, require_instance
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.store.calls.rows import CallBook, CallPlace, CallRow
@@ -101,10 +102,7 @@ class CallDesk:
                 is_ending = self.ending is not None and self.ending.is_set()
                 if found is not None or left_s <= 0 or is_ending or not may_wait:
                     return found
-                try:
-                    await asyncio.wait_for(changed.wait(), min(LOOK_S, left_s))
-                except TimeoutError:
-                    continue
+                await await_set(changed, min(LOOK_S, left_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from bailiwick.kernel.work.execs.commands import (
 )
 from bailiwick.ports import JobRow
 from bailiwick.runtime.replica import View
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.apps.member_jobs import MemberSight, member_of, runtime_of
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.channel import ExecChannel, Written
@@ -272,10 +273,7 @@ async def due_execs(
             left_s = until - loop.time()
             if found or left_s <= 0 or (house.ending is not None and house.ending.is_set()):
                 return found
-            try:
-                await asyncio.wait_for(changed.wait(), min(1.0, left_s))
-            except TimeoutError:
-                continue
+            await await_set(changed, min(1.0, left_s))
 
 
 async def pull_typed(
@@ -368,7 +366,4 @@ async def _held(
             left_s = until - loop.time()
             if found is not None or left_s <= 0 or (ending is not None and ending.is_set()):
                 return found
-            try:
-                await asyncio.wait_for(changed.wait(), min(1.0, left_s))
-            except TimeoutError:
-                continue
+            await await_set(changed, min(1.0, left_s))

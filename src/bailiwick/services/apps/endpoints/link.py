@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from bailiwick.apps.endpoints.headers import is_showable
+from bailiwick.runtime.waiting import await_set
 from bailiwick.services.jobs.channel import ExecChannel, Written
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.execs import PORT_MAX, ExecEnd, ExecOutcome, ExecStream
@@ -135,10 +136,7 @@ class Link:
                 left_s = until - loop.time()
                 if found is not None or left_s <= 0:
                     return found
-                try:
-                    await asyncio.wait_for(changed.wait(), min(LOOK_S, left_s))
-                except TimeoutError:
-                    continue
+                await await_set(changed, min(LOOK_S, left_s))
 
 
 def _greeting(line: bytes) -> LinkGreeting:
