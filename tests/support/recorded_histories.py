@@ -56,6 +56,7 @@ from bailiwick.kernel.isolation.commands import (
 from bailiwick.kernel.machine import Outcome
 from bailiwick.kernel.money.commands import IssueInvoice, ReportFinding, SetRateCard
 from bailiwick.kernel.people.commands import (
+    ApplyGroups,
     BreakGlass,
     ChangeAccount,
     ChangeProject,
@@ -255,8 +256,8 @@ def _people() -> Campus:
 
 
 def _homes() -> Campus:
-    """Homes and offers among three tenants: given, offered, answered, withdrawn, moved, closed."""
-    chance, campus = Random(33), Campus()
+    """Homes, offers and groups among three tenants: given, answered, withdrawn, moved, closed."""
+    chance, campus = Random(34), Campus()
     for tenant in ("t0", "t1", "t2"):
         for command in (CreateTenant(tenant), CreateProject(tenant, "p")):
             campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
@@ -275,8 +276,11 @@ def _of_homes(chance: Random) -> Command:
     if project is not None:
         roles = [Role.PROJECT_ADMIN, Role.PROJECT_VIEWER]
     role, given_by = chance.choice(roles), chance.choice((None, *GivenBy))
+    groups = tuple(f"t{each}/p={role}" for each in range(3) if chance.random() < 0.5)
     return chance.choice(
         [
+            ApplyGroups(f"corp:{member}", "corp", groups if project is not None else ()),
+            SetMember(f"corp:{member}", role, tenant, project),
             SetMember(member, role, tenant, project, None, given_by),
             SetMember(member, None, tenant, project),
             OfferRole(member, role.value, tenant, chance.choice((60_000, 10**9)), project),
@@ -542,7 +546,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "calls-116": calls,
     "shared-use-122": shared_use,
     "endpoints-125": endpoints,
-    "homes-33": _homes,
+    "homes-34": _homes,
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bailiwick.iam import KEYS_OF, GivenBy, Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.iam import KEYS_OF, GivenBy, Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import OfferOutcome
 from bailiwick.kernel.owner import Owner
@@ -62,6 +62,15 @@ def members(draw: st.DrawFn) -> cmd.SetMember:
         given = draw(st.none() | st.sampled_from(list(GivenBy)))
         return cmd.SetMember(draw(principals), None, tenant, project, draw(own_roles), given)
     return cmd.SetMember(draw(principals), draw(st.none() | st.sampled_from(fitting)), *scope)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> cmd.ApplyGroups:
+    """What somebody's groups at a provider give him, in some places."""
+    provider, who = draw(names), draw(names)
+    places = draw(st.lists(scopes, unique=True, max_size=3))
+    told = tuple(f"{Scope(*place)}={draw(own_roles)}" for place in places)
+    return cmd.ApplyGroups(f"{provider}:{who}", provider, told)
 
 
 @st.composite
@@ -154,6 +163,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         cmd.ChangeProject, names, names, texts, st.none() | st.booleans(), revisions
     ),
     cmd.SetMember: members(),
+    cmd.ApplyGroups: groups(),
     cmd.SetRole: role_sets(),
     cmd.DeleteRole: st.builds(cmd.DeleteRole, own_roles, st.none() | names, revisions),
     cmd.CreateAccount: st.builds(lambda n, s: cmd.CreateAccount(n, *s), names, scopes),

@@ -19,17 +19,18 @@ import { selfQuery } from "./who";
 
 const sessionQuery = { queryKey: ["session"], queryFn: readSession, staleTime: 60_000 } as const;
 
+function NoSuchPage() {
+  return (
+    <Empty title="There is no such page">
+      <Link to="/" className="link">
+        Go home
+      </Link>
+    </Empty>
+  );
+}
+
 export function makeRouter(client: QueryClient) {
-  const root = createRootRoute({
-    component: Outlet,
-    notFoundComponent: () => (
-      <Empty title="There is no such page">
-        <Link to="/" className="link">
-          Go home
-        </Link>
-      </Empty>
-    ),
-  });
+  const root = createRootRoute({ component: Outlet, notFoundComponent: NoSuchPage });
   const login = createRoute({ getParentRoute: () => root, path: "/login", component: LoginPage });
   const inside = createRoute({
     getParentRoute: () => root,
@@ -72,8 +73,10 @@ export function makeRouter(client: QueryClient) {
     page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),
     page("/records", () => import("@/nouns/records/list")),
   ];
+  // Within the frame, so that who followed an old link is not lost.
+  const other = createRoute({ getParentRoute: () => inside, path: "/$", component: NoSuchPage });
   return createRouter({
-    routeTree: root.addChildren([login, inside.addChildren(pages)]),
+    routeTree: root.addChildren([login, inside.addChildren([...pages, other])]),
     defaultPendingComponent: () => <Skeleton lines={6} />,
     defaultErrorComponent: ({ error, reset }) => <Failed error={error} retry={reset} />,
     defaultPreload: "intent",

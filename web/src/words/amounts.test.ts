@@ -20,3 +20,8 @@ test("amounts read as the command line's do", () => {
     "NVIDIA Hopper",
   ]);
 });
+
+test("short names of generations are written as their makers write them", () => {
+  const words = ["amd_mi300", "google_tpu_v5", "intel_gaudi3"];
+  expect(words.map(generation)).toEqual(["AMD MI300", "Google TPU v5", "Intel Gaudi3"]);
+});

@@ -119,6 +119,13 @@ export function generation(word: string | null | undefined): string {
     google: "Google",
     aws: "AWS",
   };
-  const name = rest.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(" ");
+  const isShort = (part: string) => part === "tpu" || part.startsWith("mi");
+  const name = rest
+    .map((part) =>
+      isShort(part)
+        ? part.toUpperCase()
+        : part.replace(/^(?!v[0-9])./, (first) => first.toUpperCase()),
+    )
+    .join(" ");
   return names[maker] === undefined ? spell(word) : `${names[maker]} ${name}`;
 }

@@ -34,6 +34,9 @@ export function QuotaPanel({ tenant, project }: PlaceTerms) {
           const shown = Object.entries(quota.dimensions).filter(
             ([, room]) => room.limit !== null || room.used > 0,
           );
+          const kinds = Object.entries(quota.generations);
+          const none = kinds.filter(([, room]) => room.limit === 0 && room.used === 0);
+          const some = kinds.filter((each) => !none.includes(each));
           return (
             <div className="space-y-3">
               {shown.map(([unit, room]) => (
@@ -46,7 +49,7 @@ export function QuotaPanel({ tenant, project }: PlaceTerms) {
                   told={told(unit, room)}
                 />
               ))}
-              {Object.entries(quota.generations).map(([word, room]) => (
+              {some.map(([word, room]) => (
                 <Meter
                   key={word}
                   name={generation(word)}
@@ -56,6 +59,11 @@ export function QuotaPanel({ tenant, project }: PlaceTerms) {
                   told={told("gpu_count", room)}
                 />
               ))}
+              {none.length > 0 && (
+                <p className="text-sm text-muted">
+                  None of: {none.map(([word]) => generation(word)).join(", ")}
+                </p>
+              )}
             </div>
           );
         }}
