@@ -18,6 +18,8 @@ EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 ACCESS_TOKEN: Final = "urn:ietf:params:oauth:token-type:access_token"
 JWT: Final = "urn:ietf:params:oauth:token-type:jwt"
 ACCOUNT_KEY: Final = "urn:bailiwick:token-type:account_key"
+KEY_PREFIX: Final = "bwkey-"
+"""How a key begins, so that who finds one in a file knows what it is."""
 
 Address = Annotated[str, Field(min_length=1, max_length=255, pattern="^[ -~]+$")]
 Condition = Annotated[

@@ -123,10 +123,10 @@ def list_trusts(ask: Ask, account: _Account) -> None:
 
     Example: bailiwick account trust list ci
     """
-    from bailiwick.wire.actions.credentials import TRUST_LIST
+    from bailiwick.wire.actions.credentials import ACCOUNT_TRUST_LIST
 
     path = {"account": path_word("ACCOUNT", account)}
-    ask.list(TRUST_LIST, columns=_RULES, path=path)
+    ask.list(ACCOUNT_TRUST_LIST, columns=_RULES, path=path)
 
 
 @verb(trust, "set", changes=True)
@@ -154,7 +154,7 @@ def set_trust(
     --claim 'sub=repo:acme/train:ref:refs/heads/*'
     """
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.actions.credentials import TRUST_SET
+    from bailiwick.wire.actions.credentials import ACCOUNT_TRUST_SET
     from bailiwick.wire.credentials import TrustWish
 
     body = make_body(
@@ -162,7 +162,7 @@ def set_trust(
     )
     path = {"account": path_word("ACCOUNT", account)}
     told = f"{account} trusts {issuer}, if {' and '.join(claims)}"
-    ask.change(TRUST_SET, path=path, body=body, told=told)
+    ask.change(ACCOUNT_TRUST_SET, path=path, body=body, told=told)
 
 
 @verb(trust, "delete", changes=True)
@@ -171,11 +171,11 @@ def delete_trust(ask: Ask, account: _Account, *, rule: _Rule) -> None:
 
     Example: bailiwick account trust delete ci main -y
     """
-    from bailiwick.wire.actions.credentials import TRUST_DELETE
+    from bailiwick.wire.actions.credentials import ACCOUNT_TRUST_DELETE
 
     ask.confirm(f"Delete the rule {rule} of {account}?")
     path = {"account": path_word("ACCOUNT", account), "rule": path_word("RULE", rule)}
-    ask.change(TRUST_DELETE, path=path, told=f"the rule {rule} of {account} is deleted")
+    ask.change(ACCOUNT_TRUST_DELETE, path=path, told=f"the rule {rule} of {account} is deleted")
 
 
 # -- keys ------------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ def list_keys(ask: Ask, account: _Account) -> None:
 
     Example: bailiwick account key list ci
     """
-    from bailiwick.wire.actions.credentials import KEY_LIST
+    from bailiwick.wire.actions.credentials import ACCOUNT_KEY_LIST
 
-    ask.list(KEY_LIST, columns=_KEYS, path={"account": path_word("ACCOUNT", account)})
+    ask.list(ACCOUNT_KEY_LIST, columns=_KEYS, path={"account": path_word("ACCOUNT", account)})
 
 
 @verb(key, "add", changes=True)
@@ -236,13 +236,13 @@ def rotate_key(
 
 def _make_key(ask: Ask, account: str, *, ttl: str, overlap_s: int | None) -> None:
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.actions.credentials import KEY_ADD
+    from bailiwick.wire.actions.credentials import ACCOUNT_KEY_ADD
     from bailiwick.wire.credentials import DAY_S, KeyWish
 
     ttl_s = parse_term_s("--ttl", ttl, most_s=366 * DAY_S)
     body = make_body(KeyWish, ttl_s=ttl_s, overlap_s=overlap_s)
     path = {"account": path_word("ACCOUNT", account)}
-    found = ask.client.send(KEY_ADD, path=path, body=body, dry_run=ask.dry_run)
+    found = ask.client.send(ACCOUNT_KEY_ADD, path=path, body=body, dry_run=ask.dry_run)
 
     def draw() -> None:
         if ask.dry_run:
@@ -265,8 +265,8 @@ def delete_key(
 
     Example: bailiwick account key delete ci 0192f1c0 -y
     """
-    from bailiwick.wire.actions.credentials import KEY_DELETE
+    from bailiwick.wire.actions.credentials import ACCOUNT_KEY_DELETE
 
     ask.confirm(f"Delete the key {key_id} of {account}? Whatever uses it gets no token any more.")
     path = {"account": path_word("ACCOUNT", account), "key_id": path_word("KEY", key_id)}
-    ask.change(KEY_DELETE, path=path, told=f"the key {key_id} of {account} is deleted")
+    ask.change(ACCOUNT_KEY_DELETE, path=path, told=f"the key {key_id} of {account} is deleted")

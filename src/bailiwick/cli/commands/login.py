@@ -57,6 +57,36 @@ TENANTS_MAX = 20
 """Tenants of which the projects are asked for; whoever sees more names his."""
 
 
+_Provider = Annotated[
+    str | None,
+    typer.Option("--provider", help="Whose page to log in at, if the server has several."),
+]
+_Server = Annotated[
+    str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
+]
+_CaFile = Annotated[
+    str | None,
+    typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
+]
+_Context = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="What to call this login; else the one of that server, or a new one.",
+        autocompletion=complete_contexts,
+    ),
+]
+_Federated = Annotated[
+    str | None,
+    typer.Option(
+        "--federated",
+        metavar="ACCOUNT=FILE",
+        help="As a service account: with what a CI system signed (a JWT), or a key.",
+    ),
+]
+
+
 @command.command()
 def login(
     code: Annotated[
@@ -64,39 +94,12 @@ def login(
         typer.Argument(metavar="[CODE]", help="A one-time login code; without, a provider's page."),
     ] = None,
     *,
-    provider: Annotated[
-        str | None,
-        typer.Option("--provider", help="Whose page to log in at, if the server has several."),
-    ] = None,
-    server: Annotated[
-        str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
-    ] = None,
-    ca_file: Annotated[
-        str | None,
-        typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
-    ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option(
-            "--context",
-            metavar="NAME",
-            help="What to call this login; else the one of that server, or a new one.",
-            autocompletion=complete_contexts,
-        ),
-    ] = None,
+    provider: _Provider = None,
+    server: _Server = None,
+    ca_file: _CaFile = None,
+    context: _Context = None,
     ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h",
-    account: Annotated[
-        str | None,
-        typer.Option("--account", metavar="NAME", help="A program's: as which service account."),
-    ] = None,
-    federated: Annotated[
-        Path | None,
-        typer.Option("--federated", metavar="FILE", help="With what a CI system signed (a JWT)."),
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", metavar="FILE", help="With a key of that account."),
-    ] = None,
+    federated: _Federated = None,
 ) -> None:
     """Exchange a one-time code for a session, which later commands use.
 
@@ -108,9 +111,9 @@ def login(
     """
     from bailiwick.wire.people import TTL_S_MAX
 
-    shown = _shown(account, federated, key_file)
+    shown = None if federated is None else _shown(federated)
     if (code is not None) + (provider is not None) + (shown is not None) > 1:
-        raise InvalidValue("login", "...", "one way: a code, --provider, --federated or --key-file")
+        raise InvalidValue("login", "...", "one way: a code, --provider or --federated")
     told = None if context is None else check_context(context)
     name, before = place_login(stored_contexts(), told or named_context(), server=server)
     # Later commands run in other folders.
@@ -207,16 +210,14 @@ class _Shown:
     text: str
 
 
-def _shown(account: str | None, federated: Path | None, key_file: Path | None) -> _Shown | None:
-    """What a program shows, from its file; nothing of a person."""
-    from bailiwick.wire.credentials import ACCOUNT_KEY, JWT
+def _shown(told: str) -> _Shown:
+    """What a program shows, from its file."""
+    from bailiwick.wire.credentials import ACCOUNT_KEY, JWT, KEY_PREFIX
 
-    path, kind = (federated, JWT) if key_file is None else (key_file, ACCOUNT_KEY)
-    if account is None or path is None or (federated and key_file):
-        if account is None and path is None:
-            return None
-        told = "--account NAME with --federated FILE or with --key-file FILE"
-        raise InvalidValue("--account", account, told)
+    account, sign, name = told.partition("=")
+    if not (account and sign and name):
+        raise InvalidValue("--federated", told, "ACCOUNT=FILE")
+    path = Path(name)
     try:
         with path.open(encoding="ascii") as file:
             text = file.read(SHOWN_MAX + 1).strip()
@@ -224,7 +225,8 @@ def _shown(account: str | None, federated: Path | None, key_file: Path | None) -
         raise InvalidValue("FILE", str(path), f"a file we can read ({error})") from None
     if not 0 < len(text) <= SHOWN_MAX:
         raise InvalidValue("FILE", str(path), f"1 to {SHOWN_MAX} characters in it")
-    return _Shown(account, kind, text)
+    is_key = text.startswith(KEY_PREFIX)
+    return _Shown(account, ACCOUNT_KEY if is_key else JWT, text)
 
 
 def _become(client: Client, shown: _Shown, *, ttl_s: int) -> IssuedToken:

@@ -65,7 +65,7 @@ class FederationRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Federation:
+class AccountGrants:
     """The issuers of one server, and the way to tokens."""
 
     gateway: Gateway

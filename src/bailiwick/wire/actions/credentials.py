@@ -19,27 +19,27 @@ from bailiwick.wire.credentials import (
 _P, _W = Permission, Where
 
 # fmt: off
-TRUST_LIST = Action(
+ACCOUNT_TRUST_LIST = Action(
     "account_trust.list", "List whom a service account trusts",
     "GET", "/v1/service-accounts/{account}/trust",
     _P.ACCOUNT_READ, _W.ACCOUNT, NOTHING, Page[TrustRule])
-TRUST_SET = Action(
+ACCOUNT_TRUST_SET = Action(
     "account_trust.set", "Set whom a service account trusts",
     "PUT", "/v1/service-accounts/{account}/trust",
     _P.ACCOUNT_MANAGE, _W.ACCOUNT, TrustWish, Done)
-TRUST_DELETE = Action(
+ACCOUNT_TRUST_DELETE = Action(
     "account_trust.delete", "Trust somebody no more",
     "DELETE", "/v1/service-accounts/{account}/trust/{rule}",
     _P.ACCOUNT_MANAGE, _W.ACCOUNT, NOTHING, Done)
-KEY_LIST = Action(
+ACCOUNT_KEY_LIST = Action(
     "account_key.list", "List the keys of a service account",
     "GET", "/v1/service-accounts/{account}/keys",
     _P.ACCOUNT_READ, _W.ACCOUNT, NOTHING, Page[HeldKey])
-KEY_ADD = Action(
+ACCOUNT_KEY_ADD = Action(
     "account_key.add", "Add or rotate a key of a service account",
     "POST", "/v1/service-accounts/{account}/keys",
     _P.ACCOUNT_MANAGE, _W.ACCOUNT, KeyWish, ShownKey, status=201, once=True)
-KEY_DELETE = Action(
+ACCOUNT_KEY_DELETE = Action(
     "account_key.delete", "Delete a key of a service account",
     "DELETE", "/v1/service-accounts/{account}/keys/{key_id}",
     _P.ACCOUNT_MANAGE, _W.ACCOUNT, NOTHING, Done)

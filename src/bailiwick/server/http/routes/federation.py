@@ -14,7 +14,7 @@ from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services.logins import credentials
 from bailiwick.services.logins.federation import (
-    Federation,
+    AccountGrants,
     FederationRefusal,
     FederationRefused,
 )
@@ -105,7 +105,7 @@ async def exchange(
     house: House = request.app.state.house
     door, book = house.door, house.parts.logins
     await door.hold_off(request)
-    federation = Federation(
+    grants = AccountGrants(
         gateway=house.gateway,
         authority=door.authority,
         clock=door.clock,
@@ -113,7 +113,7 @@ async def exchange(
         issuers={} if book is None else book.issuers,
     )
     is_key = body.subject_token_type == wire.ACCOUNT_KEY
-    change = federation.spend_key if is_key else federation.exchange
+    change = grants.spend_key if is_key else grants.exchange
     trace = str(request.state.correlation_id)
     try:
         minted = await change(body.account, body.subject_token, ttl_s=body.ttl_s, trace=trace)
