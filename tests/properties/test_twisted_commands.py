@@ -402,6 +402,24 @@ def iam_models() -> list[dict[str, Any]]:
         {"command": "end_offer", "member": "eve", "outcome": "accepted", "tenant": "fresh"},
         {"command": "set_home", "principal": "eve", "tenant": "fresh"},
         {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
+        {
+            "command": "set_account_trust",
+            "account": "ci",
+            "rule": "main",
+            "issuer": "https://ci.example",
+            "audience": "gpu.example",
+            "conditions": ["sub=repo:acme/*"],
+            "keys": ["scheduler.queue.read"],
+        },
+        {"command": "add_account_key", "account": "ci", "key_id": "k-1", "digest": "ab" * 32}
+        | {"ttl_ms": 1_000, "overlap_ms": 5, "keys": ["scheduler.queue.read"]},
+        {"command": "grant_account_token", "token_id": "t-2", "account": "ci", "digest": "cd" * 32}
+        | {"expires_ms": 9, "key_id": "k-1"},
+        {"command": "grant_account_token", "token_id": "t-3", "account": "ci", "digest": "cd" * 32}
+        | {"expires_ms": 9, "rule": "main", "issuer": "https://ci.example", "subject": "job"}
+        | {"assertion": "ef" * 32},
+        {"command": "delete_account_key", "account": "ci", "key_id": "k-1"},
+        {"command": "delete_account_trust", "account": "ci", "rule": "main"},
         {"command": "change_account", "account": "ci", "is_enabled": False},
         {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},
         {"command": "revoke_token", "token_id": "t-1"},

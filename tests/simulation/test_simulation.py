@@ -78,6 +78,8 @@ def test_the_seeds_together_see_every_sort_of_record_and_every_fault() -> None:
 def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     people = {"access_refused", "access_token_issued", "access_token_revoked", "break_glass"}
     people |= {"role_set", "member_changed", "service_account_created", "service_account_changed"}
+    people |= {"account_trust_set", "account_trust_deleted", "account_key_added"}
+    people |= {"account_key_ended", "account_token_granted"}
     people |= {"role_offered", "role_offer_ended", "principal_homed"}
     homes = {"tenant_created", "tenant_changed", "project_created", "project_changed"}
     money = {"budget_changed", "budget_state_changed", "rate_card_changed", "invoice_issued"}

@@ -41,6 +41,7 @@ from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember
 from bailiwick.kernel.apps.webhooks.commands import SetWebhook
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.people import credential_commands as cc
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
@@ -50,7 +51,7 @@ from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import AppTerms, create_app
-from bailiwick.server.http.context import Parts
+from bailiwick.server.http.context import LoginBook, Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.apps.calls import CallDesk
 from bailiwick.services.apps.endpoints.desk import EndpointDesk
@@ -61,6 +62,7 @@ from bailiwick.services.graphs import Graphs
 from bailiwick.services.invoices import invoice_name
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import Exec, ExecDesk
+from bailiwick.services.logins.issuers import IssuerClient
 from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
@@ -161,6 +163,10 @@ def scope_of(role: Role, tenant: str) -> Scope:
             return Scope(tenant, "p")
 
 
+ISSUER = "https://ci.example"
+"""Whose word of programs may be trusted; nobody is there."""
+
+
 class MovedClock(SystemClock):
     """This machine's clocks, so much ahead as a test says."""
 
@@ -182,6 +188,7 @@ def make_parts(clock: Clock | None = None, **more: Any) -> Parts:
         "gate": Gate(clock, secrets.token_bytes),
         "capabilities": Capabilities(bytes(range(32)), RevocationBook()),
         "beats": Beats(clock),
+        "logins": LoginBook({}, "http://testserver", {ISSUER: IssuerClient(ISSUER, None, clock)}),
         "signer": SeedSigner("log.example/house", bytes(range(32))),
     }
     return Parts(**(given | more))
@@ -264,6 +271,7 @@ def http_house(
             _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
             _add_apps(house)
+            _add_credentials(house)
             _add_calls(CallBook(store))
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
@@ -274,6 +282,15 @@ def http_house(
             follower.close()
         telemetry.close()
         runner.stop()
+
+
+def _add_credentials(house: HttpHouse) -> None:
+    """A rule and a key of each tenant's service account."""
+    for tenant in (OWN, FOREIGN):
+        account = f"bot-{tenant}"
+        conditions = ("sub=repo:acme/train",)
+        house.do(cc.SetAccountTrust(account, "main", ISSUER, "gpu.example", conditions))
+        house.do(cc.AddAccountKey(account, f"key-{tenant}", "ab" * 32, 86_400_000))
 
 
 def _add_apps(house: HttpHouse) -> None:

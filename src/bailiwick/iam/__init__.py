@@ -1,6 +1,12 @@
 """Who may do what, where: principals, permission keys, scopes, and one function that decides."""
 
 from bailiwick.iam.access import Access, Allowed, Forbidden, check_access, roles_within
+from bailiwick.iam.credentials import (
+    AccountKey,
+    AccountTrust,
+    check_conditions,
+    holds,
+)
 from bailiwick.iam.directory import (
     Directory,
     Project,
@@ -43,6 +49,8 @@ __all__ = [
     "ROLES_MAX",
     "RUNTIME_PREFIX",
     "Access",
+    "AccountKey",
+    "AccountTrust",
     "Allowed",
     "AnyRole",
     "CustomRole",
@@ -60,7 +68,9 @@ __all__ = [
     "Tenant",
     "Token",
     "check_access",
+    "check_conditions",
     "counted_roles",
+    "holds",
     "home_of",
     "is_reserved",
     "is_stranger",

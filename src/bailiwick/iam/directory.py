@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from bailiwick.iam.credentials import AccountKey, AccountTrust
 from bailiwick.iam.roles import AnyRole, CustomRole
 from bailiwick.iam.scope import Scope
 from bailiwick.iam.words import PrincipalKind, Role
@@ -96,6 +97,10 @@ class Directory:
     """Of those whose home was written down; of all others it follows (:mod:`.homes`)."""
     offers: dict[tuple[str, Scope], RoleOffer] = field(default_factory=dict)
     """By who may accept, and where; the oldest first."""
+    account_trusts: dict[tuple[str, str], AccountTrust] = field(default_factory=dict)
+    """By the account and the rule's name: whose word makes somebody that account."""
+    account_keys: dict[str, AccountKey] = field(default_factory=dict)
+    """Keys of accounts; those that ended are forgotten with the account's next one."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant by name."""

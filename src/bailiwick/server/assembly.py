@@ -55,7 +55,8 @@ from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
-from bailiwick.services.logins.providers import Provider
+from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.logins.providers import FederatedIssuer, Provider
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -99,6 +100,8 @@ class ProcessPlan:
     """On which clusters jobs run, too."""
     providers: tuple[Provider, ...] = ()
     """Through whom people log in."""
+    federation: tuple[FederatedIssuer, ...] = ()
+    """Whose word of programs service accounts may trust."""
     public_url: str = ""
     """Where browsers reach this server."""
     webhooks_private: bool = False
@@ -227,6 +230,9 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     return replace(parts, logins=_logins(plan, clock)), [*duties, sends]
 
 
-def _logins(plan: ProcessPlan, clock: Clock) -> LoginBook | None:
+def _logins(plan: ProcessPlan, clock: Clock) -> LoginBook:
     clients = {each.name: ProviderClient(each, clock) for each in plan.providers}
-    return LoginBook(clients, plan.public_url) if clients else None
+    issuers = {
+        each.issuer: IssuerClient(each.issuer, each.ca_file, clock) for each in plan.federation
+    }
+    return LoginBook(clients, plan.public_url, issuers)

@@ -44,7 +44,7 @@ from bailiwick.server.http.forward import Peers
 from bailiwick.server.port import Port, Tls, open_port
 from bailiwick.server.stamping import open_stamps
 from bailiwick.services.authority import Authority
-from bailiwick.services.logins.providers import Provider
+from bailiwick.services.logins.providers import FederatedIssuer, Provider
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
@@ -81,6 +81,8 @@ class ProcessOptions:
     """On which clusters jobs run, too."""
     providers: tuple[Provider, ...] = ()
     """Through whom people log in."""
+    federation: tuple[FederatedIssuer, ...] = ()
+    """Whose word of programs service accounts may trust."""
     public_url: str | None = None
     """Where browsers reach this server, if not where it listens."""
     webhooks_private: bool = False
@@ -179,6 +181,7 @@ class _Process:
             apart=options.apart,
             clusters=options.clusters,
             providers=options.providers,
+            federation=options.federation,
             public_url=options.public_url or self._address,
             webhooks_private=options.webhooks_private,
             artifact_networks=options.artifact_networks,

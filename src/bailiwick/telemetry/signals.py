@@ -58,6 +58,8 @@ REFUSALS: Final = (
     "csrf_refused",
     *("login_state_mismatch", "login_provider_refused", "login_provider_unreachable"),
     *("login_token_invalid", "login_name_unusable"),
+    *("federation_issuer_unknown", "federation_issuer_unreachable"),
+    *("federation_token_invalid", "federation_not_trusted", "account_key_refused"),
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
@@ -65,7 +67,8 @@ REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
     *("foreign_scope", "foreign_lease", "foreign_project", "foreign_runtime", "beyond_reach"),
     *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest", "role_broadens"),
-    *("csrf_refused", "login_token_invalid"),
+    *("csrf_refused", "login_token_invalid", "federation_token_invalid"),
+    "account_key_refused",
 )
 """Those that no well-behaved caller meets often."""
 

@@ -11,6 +11,8 @@ from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import OfferOutcome
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.people import credential_commands as cc
+from bailiwick.kernel.people import credential_events as ce
 from bailiwick.kernel.people import events as ev
 from bailiwick.kernel.people import home_commands as hc
 from bailiwick.kernel.people import home_events as he
@@ -31,6 +33,15 @@ some_keys = st.none() | st.lists(permissions, max_size=3).map(tuple)
 later = st.integers(1, INTEGER_MAX)
 revisions = st.none() | later
 changes = st.sampled_from([("display_name", "a", "b"), ("is_open", "yes", "no")])
+conditions = st.dictionaries(
+    st.sampled_from(["sub", "ref", "kubernetes.io/name"]),
+    st.sampled_from(["a", "repo:acme/*", "*b*c"]),
+    min_size=1,
+).map(lambda found: tuple(f"{claim}={pattern}" for claim, pattern in found.items()))
+issuers = st.sampled_from(["https://ci.example", "https://git.example/jobs"])
+claimed = st.tuples(st.none(), names, issuers, texts, hashes)
+by_key = names.map(lambda key_id: (key_id, None, None, None, None))
+"""What a token of an account is given for: another's word, or a key."""
 reasons = st.text("abc", min_size=20, max_size=40)
 
 
@@ -111,6 +122,24 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.AccessRefused: st.builds(
         ev.AccessRefused, scopes, names, st.none() | principals, st.none() | permissions
     ),
+    ce.AccountTrustSet: st.builds(
+        ce.AccountTrustSet, scopes, names, names, issuers, issuers, conditions, some_keys
+    ),
+    ce.AccountTrustDeleted: st.builds(ce.AccountTrustDeleted, scopes, names, names),
+    ce.AccountKeyAdded: st.builds(
+        ce.AccountKeyAdded, scopes, names, names, hashes, later, some_keys
+    ),
+    ce.AccountKeyEnded: st.builds(ce.AccountKeyEnded, scopes, names, names, later),
+    ce.AccountTokenGranted: st.builds(
+        lambda owner, account, token_id, until, shown: ce.AccountTokenGranted(
+            owner, account, token_id, until, *shown
+        ),
+        scopes,
+        names,
+        names,
+        later,
+        claimed | by_key,
+    ),
     he.RoleOffered: st.builds(he.RoleOffered, tenants | projects, principals, own_roles, later),
     he.RoleOfferEnded: st.builds(
         he.RoleOfferEnded,
@@ -159,6 +188,30 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | principals,
         st.none() | permissions,
         scopes,
+    ),
+    cc.SetAccountTrust: st.builds(
+        cc.SetAccountTrust, names, names, issuers, issuers, conditions, some_keys
+    ),
+    cc.DeleteAccountTrust: st.builds(cc.DeleteAccountTrust, names, names),
+    cc.AddAccountKey: st.builds(
+        cc.AddAccountKey,
+        names,
+        names,
+        hashes,
+        st.integers(1, 9),
+        st.none() | st.integers(0, 9),
+        some_keys,
+    ),
+    cc.DeleteAccountKey: st.builds(cc.DeleteAccountKey, names, names),
+    cc.GrantAccountToken: st.builds(
+        lambda token_id, account, digest, until, shown: cc.GrantAccountToken(
+            token_id, account, digest, until, *shown
+        ),
+        names,
+        names,
+        hashes,
+        later,
+        claimed | by_key,
     ),
     hc.OfferRole: st.builds(
         hc.OfferRole, principals, own_roles, names, st.integers(1, 9), st.none() | names

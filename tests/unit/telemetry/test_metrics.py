@@ -19,6 +19,7 @@ from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.runtime.steady_clock import Against
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
+from bailiwick.services.logins.federation import FederationRefusal
 from bailiwick.services.logins.words import LoginRefusal
 from bailiwick.telemetry.catalog import (
     ACTION,
@@ -233,6 +234,7 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     reasons = re.compile(r"\.refuse\([^)]*reason=\"(\w+)\"")
     said |= {word for path in files for word in reasons.findall(path.read_text())}
     said |= {f"pull_{fault.value}" for fault in PullFault} | {*LoginRefusal}
+    said |= {*FederationRefusal}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {*Against} == LABELS["against"]

@@ -572,6 +572,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/federation/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange a program's identity for a short token
+         * @description Exchange what a CI system signed for a job, or a key, for a short token of an account.
+         *
+         *     Whatever is wrong, the answer is the same; the journal has a word for it.
+         */
+        post: operations["federation_exchange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/findings": {
         parameters: {
             query?: never;
@@ -2132,6 +2154,111 @@ export interface paths {
          *     Needs the permission `iam.service_account.manage` where the service account belongs.
          */
         patch: operations["account_change"];
+        trace?: never;
+    };
+    "/v1/service-accounts/{account}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of a service account
+         * @description The keys of this account, without what would let anybody use them.
+         *
+         *     Needs the permission `iam.service_account.read` where the service account belongs.
+         */
+        get: operations["account_key_list"];
+        put?: never;
+        /**
+         * Add or rotate a key of a service account
+         * @description Make a key, shown this once; it is exchanged for tokens of 15 minutes, and is none itself.
+         *
+         *     There are two at most. With `overlap_s` the one that there is ends so much later. You need
+         *     `iam.token.issue` there, too.
+         *
+         *     Needs the permission `iam.service_account.manage` where the service account belongs.
+         */
+        post: operations["account_key_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/service-accounts/{account}/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a key of a service account
+         * @description End a key at once; tokens that it gave end within 15 minutes.
+         *
+         *     Needs the permission `iam.service_account.manage` where the service account belongs.
+         */
+        delete: operations["account_key_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/service-accounts/{account}/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List whom a service account trusts
+         * @description By whose word programs become this account.
+         *
+         *     Needs the permission `iam.service_account.read` where the service account belongs.
+         */
+        get: operations["account_trust_list"];
+        /**
+         * Set whom a service account trusts
+         * @description Let programs in as this account, if an issuer says this of them; or change such a rule.
+         *
+         *     The issuer is one that the fleet's operator allowed. You need `iam.token.issue` there, too.
+         *
+         *     Needs the permission `iam.service_account.manage` where the service account belongs.
+         */
+        put: operations["account_trust_set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/service-accounts/{account}/trust/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Trust somebody no more
+         * @description Let nobody in by this rule any more; tokens that it gave end within 15 minutes.
+         *
+         *     Needs the permission `iam.service_account.manage` where the service account belongs.
+         */
+        delete: operations["account_trust_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/session": {
@@ -5673,6 +5800,34 @@ export interface components {
             nodes: string[];
         };
         /**
+         * GrantedToken
+         * @description A short token of an account, in the words of RFC 8693.
+         */
+        GrantedToken: {
+            /** Access Token */
+            access_token: string;
+            /** Expires In */
+            expires_in: number;
+            /** Expires Ms */
+            expires_ms: number;
+            /**
+             * Issued Token Type
+             * @default urn:ietf:params:oauth:token-type:access_token
+             * @constant
+             */
+            issued_token_type?: "urn:ietf:params:oauth:token-type:access_token";
+            /** Principal */
+            principal: string;
+            /** Token Id */
+            token_id: string;
+            /**
+             * Token Type
+             * @default Bearer
+             * @constant
+             */
+            token_type?: "Bearer";
+        };
+        /**
          * Graph
          * @description A graph, and how many of its tasks are in which phase.
          */
@@ -5903,6 +6058,22 @@ export interface components {
             mem_bytes?: number;
         };
         /**
+         * HeldKey
+         * @description What is known of a key.
+         */
+        HeldKey: {
+            /** Added Ms */
+            added_ms: number;
+            /** Expires Ms */
+            expires_ms: number;
+            /** Is Live */
+            is_live: boolean;
+            /** Key Id */
+            key_id: string;
+            /** Keys */
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+        };
+        /**
          * HomeChange
          * @description Where a principal is at home: a tenant, or without one the fleet.
          */
@@ -5919,6 +6090,35 @@ export interface components {
         HostGrant: {
             /** Is Granted */
             is_granted: boolean;
+        };
+        /**
+         * IdentityExchange
+         * @description What a program shows to become an account, in the words of RFC 8693.
+         *
+         *     ``subject_token`` is what its own issuer signed (a JWT), or a key of the account.
+         */
+        IdentityExchange: {
+            /** Account */
+            account: string;
+            /**
+             * Grant Type
+             * @default urn:ietf:params:oauth:grant-type:token-exchange
+             * @constant
+             */
+            grant_type?: "urn:ietf:params:oauth:grant-type:token-exchange";
+            /** Subject Token */
+            subject_token: string;
+            /**
+             * Subject Token Type
+             * @default urn:ietf:params:oauth:token-type:jwt
+             * @enum {string}
+             */
+            subject_token_type?: "urn:ietf:params:oauth:token-type:jwt" | "urn:ietf:params:oauth:token-type:id_token" | "urn:bailiwick:token-type:account_key";
+            /**
+             * Ttl S
+             * @default 900
+             */
+            ttl_s?: number;
         };
         /**
          * Instance
@@ -6813,6 +7013,19 @@ export interface components {
             tenant: string | null;
         };
         JsonValue: unknown;
+        /**
+         * KeyWish
+         * @description A key to be made; with ``overlap_s`` the one that there is ends so much later (rotation).
+         */
+        KeyWish: {
+            /** Overlap S */
+            overlap_s?: number | null;
+            /**
+             * Ttl S
+             * @default 7776000
+             */
+            ttl_s?: number;
+        };
         /**
          * KindStanding
          * @description The last verdict of one kind that counts.
@@ -8366,6 +8579,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[HeldKey] */
+        Page_HeldKey_: {
+            /** Items */
+            items: components["schemas"]["HeldKey"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Instance] */
         Page_Instance_: {
             /** Items */
@@ -8503,6 +8723,13 @@ export interface components {
         Page_Token_: {
             /** Items */
             items: components["schemas"]["Token"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[TrustRule] */
+        Page_TrustRule_: {
+            /** Items */
+            items: components["schemas"]["TrustRule"][];
             /** Next */
             next?: string | null;
         };
@@ -9839,6 +10066,20 @@ export interface components {
             since_ms: number;
         };
         /**
+         * ShownKey
+         * @description A key, shown this once.
+         */
+        ShownKey: {
+            /** Account */
+            account: string;
+            /** Expires Ms */
+            expires_ms: number;
+            /** Key */
+            key: string;
+            /** Key Id */
+            key_id: string;
+        };
+        /**
          * SourceTier
          * @description Whose source of artifacts it is: everybody's, or one tenant's own.
          * @enum {string}
@@ -10208,6 +10449,38 @@ export interface components {
             document: string;
         };
         /**
+         * TrustRule
+         * @description Whose word lets a program in as an account; ``keys`` (if any) are all that it carries.
+         */
+        TrustRule: {
+            /** Audience */
+            audience: string;
+            /** Conditions */
+            conditions: string[];
+            /** Issuer */
+            issuer: string;
+            /** Keys */
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * TrustWish
+         * @description A rule as it is to be: what the issuer must say, for whom, and of whom.
+         *
+         *     Each condition is `CLAIM=PATTERN`; a `*` stands for any characters. All of them have to hold.
+         */
+        TrustWish: {
+            /** Audience */
+            audience: string;
+            /** Conditions */
+            conditions: string[];
+            /** Issuer */
+            issuer: string;
+            /** Rule */
+            rule: string;
+        };
+        /**
          * Unhonoured
          * @description What an executor cannot honour of what a job asks for.
          * @enum {string}
@@ -10358,7 +10631,7 @@ export interface components {
         WatchRecord: {
             data: string;
             /** @enum {string} */
-            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed";
+            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted";
             /** @description Where to go on from, as `Last-Event-ID`. */
             id?: string;
         };
@@ -11973,6 +12246,43 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    federation_exchange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityExchange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantedToken"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -15521,6 +15831,260 @@ export interface operations {
                 "application/json": components["schemas"]["AccountChange"];
             };
         };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_key_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_HeldKey_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_key_add: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownKey"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_key_delete: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                account: string;
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_trust_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_TrustRule_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_trust_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    account_trust_delete: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                account: string;
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Successful Response */
             200: {

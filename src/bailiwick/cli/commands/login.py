@@ -5,6 +5,8 @@ Rules:
 - Through a provider, the person says yes in any browser (RFC 8628). The server asks the provider;
   this program asks the server alone. So no secret and no token of the provider is on this machine,
   and only the server is to be reached from it.
+- A program shows what its CI system signed, or a key, from a file: what stands on a command line is
+  read by others on the machine.
 - It waits as long as the code counts, and asks no more often than it is told to.
 """
 
@@ -14,6 +16,7 @@ import dataclasses
 import os
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,10 +49,42 @@ command = typer.Typer(add_completion=False)
 HASTE_S = 5
 """How much longer to wait from then on, where we were told that we asked too often."""
 
+SHOWN_MAX = 32_768
+"""Characters of what a program shows."""
 TENANT, PROJECT = "main", "default"
 """What a first start makes; whoever sees several starts there."""
 TENANTS_MAX = 20
 """Tenants of which the projects are asked for; whoever sees more names his."""
+
+
+_Provider = Annotated[
+    str | None,
+    typer.Option("--provider", help="Whose page to log in at, if the server has several."),
+]
+_Server = Annotated[
+    str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
+]
+_CaFile = Annotated[
+    str | None,
+    typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
+]
+_Context = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="What to call this login; else the one of that server, or a new one.",
+        autocompletion=complete_contexts,
+    ),
+]
+_Federated = Annotated[
+    str | None,
+    typer.Option(
+        "--federated",
+        metavar="ACCOUNT=FILE",
+        help="As a service account: with what a CI system signed (a JWT), or a key.",
+    ),
+]
 
 
 @command.command()
@@ -59,39 +94,26 @@ def login(
         typer.Argument(metavar="[CODE]", help="A one-time login code; without, a provider's page."),
     ] = None,
     *,
-    provider: Annotated[
-        str | None,
-        typer.Option("--provider", help="Whose page to log in at, if the server has several."),
-    ] = None,
-    server: Annotated[
-        str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
-    ] = None,
-    ca_file: Annotated[
-        str | None,
-        typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
-    ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option(
-            "--context",
-            metavar="NAME",
-            help="What to call this login; else the one of that server, or a new one.",
-            autocompletion=complete_contexts,
-        ),
-    ] = None,
+    provider: _Provider = None,
+    server: _Server = None,
+    ca_file: _CaFile = None,
+    context: _Context = None,
     ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h",
+    federated: _Federated = None,
 ) -> None:
     """Exchange a one-time code for a session, which later commands use.
 
     Without a code you log in at a provider's page, in any browser. A login to another server is
-    kept beside the ones that there are, under a name (its context).
+    kept beside the ones that there are, under a name (its context). A program becomes a service
+    account for 15 minutes, with what its CI system signed for it, or with a key.
 
     Example: bailiwick login 7cce26cd.ta2k2ep7xz --server http://127.0.0.1:7077
     """
     from bailiwick.wire.people import TTL_S_MAX
 
-    if code is not None and provider is not None:
-        raise InvalidValue("--provider", provider, "no code beside it")
+    shown = None if federated is None else _shown(federated)
+    if (code is not None) + (provider is not None) + (shown is not None) > 1:
+        raise InvalidValue("login", "...", "one way: a code, --provider or --federated")
     told = None if context is None else check_context(context)
     name, before = place_login(stored_contexts(), told or named_context(), server=server)
     # Later commands run in other folders.
@@ -99,7 +121,9 @@ def login(
     session = Session(server=before.server, ca_file=trusted or before.ca_file)
     ttl_s = parse_term_s("--ttl", ttl, most_s=TTL_S_MAX)
     with connect(session) as client:
-        if code is None:
+        if shown is not None:
+            found = _become(client, shown, ttl_s=ttl_s)
+        elif code is None:
             chosen = _choose_provider(client, provider)
             found = _log_in_elsewhere(client, chosen, ttl_s=ttl_s)
         else:
@@ -175,6 +199,57 @@ def _exchange(client: Client, code: str, *, ttl_s: int) -> IssuedToken:
         if refusal.problem.code is not EdgeCode.UNAUTHENTICATED:
             raise
         raise Refusal(refusal.status, _without_code(refusal.problem)) from None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a program shows, and as whom it wants in."""
+
+    account: str
+    kind: str
+    text: str
+
+
+def _shown(told: str) -> _Shown:
+    """What a program shows, from its file."""
+    from bailiwick.wire.credentials import ACCOUNT_KEY, JWT, KEY_PREFIX
+
+    account, sign, name = told.partition("=")
+    if not (account and sign and name):
+        raise InvalidValue("--federated", told, "ACCOUNT=FILE")
+    path = Path(name)
+    try:
+        with path.open(encoding="ascii") as file:
+            text = file.read(SHOWN_MAX + 1).strip()
+    except (OSError, ValueError) as error:
+        raise InvalidValue("FILE", str(path), f"a file we can read ({error})") from None
+    if not 0 < len(text) <= SHOWN_MAX:
+        raise InvalidValue("FILE", str(path), f"1 to {SHOWN_MAX} characters in it")
+    is_key = text.startswith(KEY_PREFIX)
+    return _Shown(account, ACCOUNT_KEY if is_key else JWT, text)
+
+
+def _become(client: Client, shown: _Shown, *, ttl_s: int) -> IssuedToken:
+    """The session of a service account."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.credentials import FEDERATION_EXCHANGE
+    from bailiwick.wire.credentials import GRANT_S_MAX, IdentityExchange
+    from bailiwick.wire.people import IssuedToken
+
+    body = make_body(
+        IdentityExchange,
+        subject_token=shown.text,
+        subject_token_type=shown.kind,
+        account=shown.account,
+        ttl_s=min(ttl_s, GRANT_S_MAX),
+    )
+    found = client.send(FEDERATION_EXCHANGE, body=body)
+    return IssuedToken(
+        token=found.access_token,
+        token_id=found.token_id,
+        principal=found.principal,
+        expires_ms=found.expires_ms,
+    )
 
 
 def _without_code(problem: Problem) -> Problem:

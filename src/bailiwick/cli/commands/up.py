@@ -212,11 +212,12 @@ class UpOptions:
 
 def check_options(options: UpOptions) -> ProcessOptions:
     """The process that was meant; a wrong or dangerous combination is refused."""
-    from bailiwick.server.login_files import check_public_url, load_providers
+    from bailiwick.server.login_files import check_public_url, load_federation, load_providers
 
     return dataclasses.replace(
         _process_of(options),
         providers=load_providers(options.providers),
+        federation=load_federation(options.providers),
         public_url=check_public_url(options.public_url),
     )
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from bailiwick.journal.body_spec import BodySpec
-from bailiwick.journal.fields import AMOUNT, DIGEST, NAME, NAMES, PRINCIPAL, TEXT, ListOf, Words
+from bailiwick.journal.fields import (
+    AMOUNT,
+    DIGEST,
+    NAME,
+    NAMES,
+    PRINCIPAL,
+    TEXT,
+    TEXTS,
+    ListOf,
+    Words,
+)
 from bailiwick.journal.kinds.row import CHANGE, FLEET, PROJECT, row
 from bailiwick.journal.ocsf import (
     ACCESS,
@@ -142,4 +152,60 @@ class PeopleKinds:
         ocsf=Ocsf(ACCOUNT, OTHER, LOW),
         scope=FLEET,
         body=BodySpec({"principal": PRINCIPAL}),
+    )
+    ACCOUNT_TRUST_SET = row(
+        "account_trust_set",
+        138,
+        ocsf=Ocsf(ACCOUNT, OTHER, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {
+                "account": PRINCIPAL,
+                "rule": NAME,
+                "issuer": TEXT,
+                "audience": TEXT,
+                "conditions": TEXTS,
+            },
+            {"keys": NAMES},
+        ),
+    )
+    ACCOUNT_TRUST_DELETED = row(
+        "account_trust_deleted",
+        139,
+        ocsf=Ocsf(ACCOUNT, OTHER, LOW),
+        scope=FLEET,
+        body=BodySpec({"account": PRINCIPAL, "rule": NAME}),
+    )
+    ACCOUNT_KEY_ADDED = row(
+        "account_key_added",
+        140,
+        ocsf=Ocsf(ACCOUNT, OTHER, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {"account": PRINCIPAL, "key_id": NAME, "digest": DIGEST, "expires_ms": AMOUNT},
+            {"keys": NAMES},
+        ),
+    )
+    ACCOUNT_KEY_ENDED = row(
+        "account_key_ended",
+        141,
+        ocsf=Ocsf(ACCOUNT, OTHER, LOW),
+        scope=FLEET,
+        body=BodySpec({"account": PRINCIPAL, "key_id": NAME, "ends_ms": AMOUNT}),
+    )
+    ACCOUNT_TOKEN_GRANTED = row(
+        "account_token_granted",
+        142,
+        ocsf=Ocsf(SESSION, 1),
+        scope=FLEET,
+        body=BodySpec(
+            {"account": PRINCIPAL, "token_id": NAME, "expires_ms": AMOUNT},
+            {
+                "key_id": NAME,
+                "rule": NAME,
+                "issuer": TEXT,
+                "subject": TEXT,
+                "assertion": DIGEST,
+            },
+        ),
     )

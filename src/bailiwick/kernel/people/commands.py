@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from bailiwick.iam import KEYS_OF, GivenBy, Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL, TEXT
+from bailiwick.kernel.people.credential_commands import CredentialCommand
 from bailiwick.kernel.people.home_commands import HomeCommand
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind, check_name
@@ -326,6 +327,7 @@ PeopleCommand: TypeAlias = (
     | NoteRefusal
     | BreakGlass
     | HomeCommand
+    | CredentialCommand
 )
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bailiwick.iam import (
+    AccountKey,
+    AccountTrust,
     CustomRole,
     Permission,
     PrincipalKind,
@@ -40,7 +44,7 @@ def dump(state: State) -> Plain:
             [
                 *(t.token_id, t.principal, t.kind.value, t.digest, t.issued_ms, t.expires_ms),
                 *(int(t.revoked), int(t.single_use)),
-                None if t.keys is None else [key.value for key in t.keys],
+                _plain(t.keys),
                 *_narrowing(t),
             ]
             for t in directory.tokens.values()
@@ -63,6 +67,16 @@ def dump(state: State) -> Plain:
         dumped["offers"] = [
             [each.member, *each.scope, each.role, each.offered_ms, each.expires_ms]
             for each in directory.offers.values()
+        ]
+    if directory.account_trusts:
+        dumped["account_trusts"] = [
+            [*(t.account, t.rule, t.issuer, t.audience), list(t.conditions), _plain(t.keys)]
+            for t in directory.account_trusts.values()
+        ]
+    if directory.account_keys:
+        dumped["account_keys"] = [
+            [*(k.account, k.key_id, k.digest, k.added_ms, k.expires_ms), _plain(k.keys)]
+            for k in directory.account_keys.values()
         ]
     return {"directory": dumped}
 
@@ -93,6 +107,13 @@ def load(state: State, plain: Plain) -> None:
         scope = Scope(tenant, project_name)
         offer = RoleOffer(member, scope, role, offered_ms, expires_ms)
         directory.offers[member, scope] = offer
+    for account, rule, issuer, audience, conditions, keys in dumped.get("account_trusts", ()):
+        told = tuple(conditions)
+        made_rule = AccountTrust(account, rule, issuer, audience, told, _keys(keys))
+        directory.account_trusts[account, rule] = made_rule
+    for account, key_id, digest, added_ms, expires_ms, keys in dumped.get("account_keys", ()):
+        key = AccountKey(account, key_id, digest, added_ms, expires_ms, _keys(keys))
+        directory.account_keys[key_id] = key
     for row in dumped["tokens"]:
         token_id, principal, kind, digest, issued, expires, revoked, once, keys, *more = row
         within, lease_id = [*more, None, None][:2]
@@ -105,10 +126,18 @@ def load(state: State, plain: Plain) -> None:
             expires,
             bool(revoked),
             bool(once),
-            None if keys is None else tuple(Permission(key) for key in keys),
+            _keys(keys),
             None if within is None else tuple(within),
             lease_id,
         )
+
+
+def _plain(keys: tuple[Permission, ...] | None) -> list[str] | None:
+    return None if keys is None else [key.value for key in keys]
+
+
+def _keys(plain: Iterable[str] | None) -> tuple[Permission, ...] | None:
+    return None if plain is None else tuple(Permission(key) for key in plain)
 
 
 def _narrowing(token: Token) -> list[object]:
@@ -120,8 +149,10 @@ def _narrowing(token: Token) -> list[object]:
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """Tokens and offers live as long as they had left; those that had lapsed stay so."""
+    """Tokens, keys and offers live as long as they had left; those that had lapsed stay so."""
     for row in plain["directory"]["tokens"]:
         row[4], row[5] = clock.past(row[4]), clock.end(row[5])
     for row in plain["directory"].get("offers", ()):
         row[4], row[5] = clock.past(row[4]), clock.end(row[5])
+    for row in plain["directory"].get("account_keys", ()):
+        row[3], row[4] = clock.past(row[3]), clock.end(row[4])

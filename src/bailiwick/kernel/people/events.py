@@ -9,6 +9,7 @@ from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.words import MemberChange, RoleChange
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
+from bailiwick.kernel.people.credential_events import CredentialEvent
 from bailiwick.kernel.people.home_events import HomeEvent
 from bailiwick.kernel.spelling import Body
 
@@ -315,4 +316,5 @@ PeopleEvent: TypeAlias = (
     | AccessRefused
     | GlassBroken
     | HomeEvent
+    | CredentialEvent
 )

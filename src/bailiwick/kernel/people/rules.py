@@ -32,8 +32,10 @@ from bailiwick.iam import (
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.people import credential_commands as cc
+from bailiwick.kernel.people import credential_events as ce
+from bailiwick.kernel.people import credentials, groups, homes, roles
 from bailiwick.kernel.people import events as ev
-from bailiwick.kernel.people import groups, homes, roles
 from bailiwick.kernel.people import home_commands as hc
 from bailiwick.kernel.people import home_events as he
 from bailiwick.kernel.slice import Apply
@@ -67,6 +69,17 @@ def decide(state: State, command: cmd.PeopleCommand, now_ms: int) -> Iterator[Ev
             yield from groups.decide(directory, command)
         case hc.OfferRole() | hc.EndOffer() | hc.SetHome():
             yield from homes.decide(directory, command, now_ms=now_ms)
+        case cc.GrantAccountToken():
+            token = credentials.token_of(directory, command, now_ms=now_ms)
+            yield from _issue(directory, token, now_ms=now_ms)
+            yield from credentials.decide(directory, command, now_ms=now_ms)
+        case (
+            cc.SetAccountTrust()
+            | cc.DeleteAccountTrust()
+            | cc.AddAccountKey()
+            | cc.DeleteAccountKey()
+        ):
+            yield from credentials.decide(directory, command, now_ms=now_ms)
         case cmd.SetRole() | cmd.DeleteRole():
             yield from roles.decide(directory, command)
         case cmd.CreateAccount() | cmd.ChangeAccount():
@@ -236,6 +249,14 @@ def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:
             groups.put_origin(directory, event)
         case he.RoleOffered() | he.RoleOfferEnded() | he.PrincipalHomed():
             homes.apply(directory, event, at_ms=at_ms)
+        case (
+            ce.AccountTrustSet()
+            | ce.AccountTrustDeleted()
+            | ce.AccountKeyAdded()
+            | ce.AccountKeyEnded()
+            | ce.AccountTokenGranted()
+        ):
+            credentials.apply(directory, event, at_ms=at_ms)
         case ev.RoleSet():
             roles.put_role(directory, event)
         case ev.ServiceAccountCreated():

@@ -30,6 +30,7 @@ from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
+from bailiwick.services.logins.issuers import IssuerClient
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
@@ -47,6 +48,8 @@ class LoginBook:
 
     clients: Mapping[str, ProviderClient]
     address: str
+    issuers: Mapping[str, IssuerClient] = field(default_factory=dict)
+    """Whose word of programs service accounts may trust, by what each is called in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

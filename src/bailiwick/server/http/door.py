@@ -26,7 +26,7 @@ from dataclasses import replace
 
 from starlette.requests import Request
 
-from bailiwick.iam import Directory, counted_roles, is_reserved
+from bailiwick.iam import FLEET, Directory, Scope, counted_roles, is_reserved
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.people.commands import NoteRefusal
@@ -115,11 +115,13 @@ class Door:
         if not self._guesses.has(source_of(request), elapsed_ms=self.clock.elapsed_ms()):
             await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
 
-    async def turn_back(self, request: Request, word: str, *, is_guess: bool) -> None:
+    async def turn_back(
+        self, request: Request, word: str, *, is_guess: bool, scope: Scope = FLEET
+    ) -> None:
         """Seal that a login was refused; what may be a guess is counted against its source."""
         if is_guess:
             self._guesses.spend(source_of(request), elapsed_ms=self.clock.elapsed_ms())
-        await self.note(request, Refusal(word))
+        await self.note(request, Refusal(word, scope=scope))
 
     @property
     def _leads(self) -> bool:

@@ -1,13 +1,8 @@
-"""Asking a provider: where it is asked, by which keys it signs, and what it says of a person.
+"""Asking a provider: what it gives for a code, and what it says of a person.
 
 Rules:
 
-- Only addresses that nobody else reads (HTTPS, or this machine) are asked, none that an answer
-  redirects to, and what is answered is bounded in size and time.
-- What the provider publishes is remembered for an hour. Keys are looked up again when a token names
-  one that is not among them, once a minute at most; a provider that fails is left alone for
-  seconds, so that nobody can have us hammer it.
-- The document must name exactly the issuer that the operator did.
+- How it is asked, and what is remembered of it, is :mod:`.issuers`.
 - What the ID token does not tell (groups, a name) is asked for with the access token; it must be of
   the same person. Neither token is kept.
 """
@@ -15,31 +10,21 @@ Rules:
 from __future__ import annotations
 
 import base64
-import json
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
-import httpx2
-from joserfc.jwk import KeySet
-
 from bailiwick.journal.fields import PRINCIPAL
 from bailiwick.ports import Clock
-from bailiwick.services.logins.id_tokens import ExpectedToken, UnknownKey, judge, read_keys
-from bailiwick.services.logins.providers import Provider, is_safe_url
+from bailiwick.services.logins.id_tokens import ExpectedToken, judge
+from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.logins.providers import Provider
 from bailiwick.services.logins.words import LoginRefusal, LoginRefused
 from bailiwick.vocab.errors import InvalidValue
 
-WAIT_S: Final = 10.0
-BYTES_MAX: Final = 1 << 20
-KEPT_MS: Final = 3_600_000
-KEYS_AGAIN_MS: Final = 60_000
-FAILED_MS: Final = 3_000
 GROUPS_MAX: Final = 2_000
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
-_WELL_KNOWN: Final = "/.well-known/openid-configuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +56,14 @@ class ProviderClient:
 
     provider: Provider
     clock: Clock
-    _document: tuple[int, Mapping[str, Any]] | None = field(default=None, init=False)
-    _keys: tuple[int, KeySet] | None = field(default=None, init=False)
-    _failed_ms: int | None = field(default=None, init=False)
+    _issuer: IssuerClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._issuer = IssuerClient(self.provider.issuer, self.provider.ca_file, self.clock)
 
     async def endpoint(self, name: str) -> str:
         """An address of the provider."""
-        found = (await self._discover()).get(name)
-        if not isinstance(found, str) or not is_safe_url(found):
-            raise self._lost(f"its document has no {name} that can be used")
-        return found
+        return await self._issuer.endpoint(name)
 
     async def redeem(self, grant: Mapping[str, str]) -> GrantedTokens | GrantPending:
         """What the provider gives for a code."""
@@ -108,7 +91,7 @@ class ProviderClient:
         """Who that is, as the provider says, if it can be believed."""
         claims = dict(await self._judged(tokens, nonce))
         wanted = {self.provider.name_claim, self.provider.groups_claim}
-        document = await self._discover()
+        document = await self._issuer.discover()
         if wanted - claims.keys() and tokens.access_token and "userinfo_endpoint" in document:
             told = await self._userinfo(tokens.access_token)
             if told.get("sub") != claims["sub"]:
@@ -138,59 +121,23 @@ class ProviderClient:
             access_token=tokens.access_token,
             now_s=self.clock.now_ms() // 1000,
         )
-        try:
-            return judge(tokens.id_token, await self._published(), expected=expected)
-        except UnknownKey:
-            pass
-        try:
-            keys = await self._published(anew=True)
-            return judge(tokens.id_token, keys, expected=expected)
-        except UnknownKey:
-            raise LoginRefused(
-                LoginRefusal.LOGIN_TOKEN_INVALID, "it is signed by no key of the provider's"
-            ) from None
-
-    # -- what is published -------------------------------------------------------------------
-
-    async def _discover(self) -> Mapping[str, Any]:
-        now_ms = self.clock.elapsed_ms()
-        if self._document is not None and now_ms - self._document[0] < KEPT_MS:
-            return self._document[1]
-        found = await self._get(self.provider.issuer.rstrip("/") + _WELL_KNOWN)
-        if found.get("issuer") != self.provider.issuer:
-            raise self._lost("its document names another issuer")
-        self._document = now_ms, found
-        return found
-
-    async def _published(self, *, anew: bool = False) -> KeySet:
-        now_ms = self.clock.elapsed_ms()
-        if self._keys is not None:
-            age_ms = now_ms - self._keys[0]
-            if age_ms < (KEYS_AGAIN_MS if anew else KEPT_MS):
-                return self._keys[1]
-        keys = read_keys(await self._get(await self.endpoint("jwks_uri")))
-        self._keys = now_ms, keys
-        return keys
+        return await self._issuer.judged(
+            lambda keys: judge(tokens.id_token, keys, expected=expected)
+        )
 
     # -- the wire ------------------------------------------------------------------------------
-
-    async def _get(self, url: str) -> Mapping[str, Any]:
-        status, found = await self._ask("GET", url)
-        if status != 200:
-            raise self._lost(f"{url} answered {status}")
-        return found
 
     async def _userinfo(self, access_token: str) -> Mapping[str, Any]:
         url = await self.endpoint("userinfo_endpoint")
         headers = {"authorization": f"Bearer {access_token}"}
-        status, found = await self._ask("GET", url, headers=headers)
+        status, found = await self._issuer.ask("GET", url, headers=headers)
         if status != 200:
-            raise self._lost(f"userinfo answered {status}")
+            raise self._issuer.lost(f"userinfo answered {status}")
         return found
 
     async def _post(self, name: str, form: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
         provider, headers, body = self.provider, dict[str, str](), dict(form)
-        methods = (await self._discover()).get("token_endpoint_auth_methods_supported")
+        methods = (await self._issuer.discover()).get("token_endpoint_auth_methods_supported")
         by_post = isinstance(methods, list) and "client_secret_basic" not in methods
         if provider.client_secret is None or by_post:
             body["client_id"] = provider.client_id
@@ -203,54 +150,7 @@ class ProviderClient:
                 )
                 shown = base64.b64encode(":".join(pair).encode()).decode()
                 headers["authorization"] = f"Basic {shown}"
-        return await self._ask("POST", await self.endpoint(name), headers=headers, form=body)
-
-    async def _ask(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        form: dict[str, str] | None = None,
-    ) -> tuple[int, Mapping[str, Any]]:
-        now_ms = self.clock.elapsed_ms()
-        if self._failed_ms is not None and now_ms - self._failed_ms < FAILED_MS:
-            raise self._lost("it failed a moment ago")
-        ca_file = self.provider.ca_file
-        verify = True if ca_file is None else ssl.create_default_context(cafile=ca_file)
-        try:
-            async with (
-                httpx2.AsyncClient(
-                    verify=verify, timeout=WAIT_S, follow_redirects=False, trust_env=False
-                ) as client,
-                client.stream(
-                    method,
-                    url,
-                    headers={**(headers or {}), "accept": "application/json"},
-                    data=form,
-                ) as answer,
-            ):
-                found = json.loads(await _body(answer))
-                status = answer.status_code
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError) as error:
-            self._failed_ms = now_ms
-            raise self._lost(f"{url}: {type(error).__name__}") from None
-        self._failed_ms = None
-        if not isinstance(found, dict):
-            raise self._lost(f"{url} does not answer with an object")
-        return status, found
-
-    def _lost(self, told: str) -> LoginRefused:
-        return LoginRefused(LoginRefusal.LOGIN_PROVIDER_UNREACHABLE, told)
-
-
-async def _body(answer: httpx2.Response) -> bytes:
-    text = b""
-    async for piece in answer.aiter_bytes():
-        text += piece
-        if len(text) > BYTES_MAX:
-            raise ValueError("it answers without end")
-    return text
+        return await self._issuer.ask("POST", await self.endpoint(name), headers=headers, form=body)
 
 
 def _groups(value: object) -> tuple[str, ...]:

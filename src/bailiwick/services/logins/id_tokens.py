@@ -42,6 +42,8 @@ ALGORITHMS: Final = {
 """What may sign: the kind of key, and the hash that goes with it."""
 SKEW_S: Final = 60
 AGE_S_MAX: Final = 600
+IDENTITY_AGE_S_MAX: Final = 3_600
+"""How old what a program shows may be, whatever its issuer allows."""
 TOKEN_CHARS_MAX: Final = 32_768
 KEYS_MAX: Final = 50
 
@@ -80,6 +82,39 @@ def read_keys(document: object) -> KeySet:
 
 def judge(token: str, keys: KeySet, *, expected: ExpectedToken) -> Mapping[str, Any]:
     """The claims of an ID token that holds; anything else is refused."""
+    claims, algorithm = _signed(token, keys)
+    _check(claims, expected)
+    said = claims.get("at_hash")
+    if said is not None and expected.access_token is not None:
+        digest = ALGORITHMS[algorithm][1](expected.access_token.encode()).digest()
+        half = base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=")
+        if not isinstance(said, str) or not compare_digest(said.encode(), half):
+            raise _invalid("it belongs to another access token")
+    return claims
+
+
+def judge_identity(token: str, keys: KeySet, *, issuer: str, now_s: int) -> Mapping[str, Any]:
+    """The claims of a program's token that holds, for whomever it was made; else refused."""
+    claims, _ = _signed(token, keys)
+    if claims.get("iss") != issuer:
+        raise _invalid("another issuer")
+    _check_times(claims, now_s=now_s, age_s_max=IDENTITY_AGE_S_MAX)
+    _check_subject(claims)
+    return claims
+
+
+def claimed_issuer(token: str) -> str:
+    """Whom a token says it is of: to be looked up, and not believed."""
+    if len(token) > TOKEN_CHARS_MAX or not token.isascii() or token.count(".") != 2:
+        raise _invalid("not a signed token")
+    found = _part(token, 1).get("iss")
+    if not isinstance(found, str):
+        raise _invalid("it names no issuer")
+    return found
+
+
+def _signed(token: str, keys: KeySet) -> tuple[dict[str, Any], str]:
+    """The claims of a token, and how it is signed, if that holds."""
     if len(token) > TOKEN_CHARS_MAX or not token.isascii() or token.count(".") != 2:
         raise _invalid("not an ID token")
     header = _header(token)
@@ -91,14 +126,7 @@ def judge(token: str, keys: KeySet, *, expected: ExpectedToken) -> Mapping[str, 
         claims = jwt.decode(token, key, algorithms=[algorithm]).claims
     except (JoseError, ValueError):
         raise _invalid("its signature does not hold") from None
-    _check(claims, expected)
-    said = claims.get("at_hash")
-    if said is not None and expected.access_token is not None:
-        digest = ALGORITHMS[algorithm][1](expected.access_token.encode()).digest()
-        half = base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=")
-        if not isinstance(said, str) or not compare_digest(said.encode(), half):
-            raise _invalid("it belongs to another access token")
-    return claims
+    return claims, algorithm
 
 
 def _can_sign(row: object) -> bool:
@@ -116,19 +144,27 @@ def _check(claims: Mapping[str, Any], expected: ExpectedToken) -> None:
         raise _invalid("another audience")
     if (several or party is not None) and party != expected.client_id:
         raise _invalid("it was made for another party")
-    ends, made, begins = (claims.get(name) for name in ("exp", "iat", "nbf"))
-    if _time(ends) <= now_s - SKEW_S:
-        raise _invalid("it has run out")
-    if not now_s - AGE_S_MAX <= _time(made) <= now_s + SKEW_S:
-        raise _invalid("it was not made just now")
-    if begins is not None and _time(begins) > now_s + SKEW_S:
-        raise _invalid("it does not count yet")
+    _check_times(claims, now_s=now_s, age_s_max=AGE_S_MAX)
     if expected.nonce is not None:
         nonce = claims.get("nonce")
         if not isinstance(nonce, str) or not compare_digest(
             nonce.encode(), expected.nonce.encode()
         ):
             raise _invalid("it is of another login")
+    _check_subject(claims)
+
+
+def _check_times(claims: Mapping[str, Any], *, now_s: int, age_s_max: int) -> None:
+    ends, made, begins = (claims.get(name) for name in ("exp", "iat", "nbf"))
+    if _time(ends) <= now_s - SKEW_S:
+        raise _invalid("it has run out")
+    if not now_s - age_s_max <= _time(made) <= now_s + SKEW_S:
+        raise _invalid("it was not made just now")
+    if begins is not None and _time(begins) > now_s + SKEW_S:
+        raise _invalid("it does not count yet")
+
+
+def _check_subject(claims: Mapping[str, Any]) -> None:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= 255:
         raise _invalid("it names nobody")
@@ -148,13 +184,17 @@ def _key(header: Mapping[str, Any], keys: KeySet, *, kind: str) -> PublicKey:
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    part = token.partition(".")[0]
+    return _part(token, 0)
+
+
+def _part(token: str, place: int) -> Mapping[str, Any]:
+    part = token.split(".")[place]
     try:
         found = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (binascii.Error, ValueError, RecursionError):
-        raise _invalid("its header cannot be read") from None
+        raise _invalid("it cannot be read") from None
     if not isinstance(found, dict):
-        raise _invalid("its header cannot be read")
+        raise _invalid("it cannot be read")
     return found
 
 

@@ -29,6 +29,8 @@ from bailiwick.iam import APP_PREFIX, NODE_PREFIX, OWN_NAMES, RUNTIME_PREFIX, Ro
 from bailiwick.vocab.errors import InvalidValue
 
 PROVIDERS_MAX: Final = 16
+FEDERATION: Final = "federation"
+"""The table of those who say who a program is; no provider has its name."""
 ROLES_MAX: Final = 1_000
 TEXT_MAX: Final = 500
 _NAME: Final = "[a-z]([a-z0-9-]{0,29}[a-z0-9])?"
@@ -36,7 +38,7 @@ _TAKEN: Final = frozenset(
     (
         *OWN_NAMES,
         *(prefix.rstrip(":") for prefix in (NODE_PREFIX, APP_PREFIX, RUNTIME_PREFIX)),
-        *("account", "admin", "service", "user", "human"),
+        *("account", "admin", "service", "user", "human", FEDERATION),
     )
 )
 _LOOPBACK: Final = frozenset(("127.0.0.1", "::1", "localhost"))
@@ -75,17 +77,64 @@ class Provider:
         return tuple(f"{scope}={role}" for scope, role in found.items())
 
 
+@dataclass(frozen=True, slots=True)
+class FederatedIssuer:
+    """One whose word of programs accounts may trust, as the operator named it."""
+
+    name: str
+    issuer: str
+    ca_file: str | None = None
+
+
 def read_providers(
     text: str, *, read_secret: Callable[[str], str] | None = None
 ) -> dict[str, Provider]:
     """The providers in a file's text; ``read_secret`` reads the file of a client's secret."""
-    try:
-        rows = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidValue("providers", "...", f"TOML ({error})") from None
+    rows = _rows(text)
+    rows.pop(FEDERATION, None)
     if len(rows) > PROVIDERS_MAX:
         raise InvalidValue("providers", len(rows), f"at most {PROVIDERS_MAX}")
     return {name: _provider(name, row, read_secret) for name, row in rows.items()}
+
+
+def read_federation(text: str) -> dict[str, FederatedIssuer]:
+    """Those in the same text who may say who a program is, each issuer once.
+
+    >>> text = '[federation.ci]\\nissuer = "https://ci.example"'
+    >>> read_federation(text)["ci"].issuer
+    'https://ci.example'
+    """
+    where = f"[{FEDERATION}]"
+    rows = _rows(text).get(FEDERATION, {})
+    if not isinstance(rows, dict) or len(rows) > PROVIDERS_MAX:
+        raise InvalidValue(where, "...", f"at most {PROVIDERS_MAX} tables")
+    found = {}
+    for name, row in rows.items():
+        place = f"{FEDERATION}.{name}"
+        if not re.fullmatch(_NAME, name):
+            raise InvalidValue(place, name, "a plain name in small letters")
+        given = _table(place, row, known=frozenset(("issuer", "ca_file")))
+        ca_file = _text(place, given, "ca_file", default="") or None
+        found[name] = FederatedIssuer(name, _issuer(place, given), ca_file)
+    if len({each.issuer for each in found.values()}) < len(found):
+        raise InvalidValue(where, "...", "each issuer once")
+    return found
+
+
+def _rows(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidValue("providers", "...", f"TOML ({error})") from None
+
+
+def _issuer(where: str, given: Mapping[str, Any]) -> str:
+    issuer = _text(where, given, "issuer")
+    if not is_safe_url(issuer) or urlsplit(issuer).query:
+        raise InvalidValue(
+            f"{where}: issuer", issuer, "an https:// address, as the provider has it"
+        )
+    return issuer
 
 
 def is_safe_url(url: str) -> bool:
@@ -118,11 +167,6 @@ def _provider(name: str, row: Any, read_secret: Callable[[str], str] | None) -> 
         raise InvalidValue("provider", name, told)
     where = f"provider {name}"
     given = _table(where, row, known=_KEYS)
-    issuer = _text(where, given, "issuer")
-    if not is_safe_url(issuer) or urlsplit(issuer).query:
-        raise InvalidValue(
-            f"{where}: issuer", issuer, "an https:// address, as the provider has it"
-        )
     scopes = _texts(where, given, "scopes", default=["openid"])
     secret_file = _text(where, given, "client_secret_file", default="")
     secret = None
@@ -133,7 +177,7 @@ def _provider(name: str, row: Any, read_secret: Callable[[str], str] | None) -> 
     return Provider(
         name=name,
         title=_text(where, given, "title", default=name),
-        issuer=issuer,
+        issuer=_issuer(where, given),
         client_id=_text(where, given, "client_id"),
         client_secret=secret,
         scopes=tuple(dict.fromkeys(["openid", *scopes])),

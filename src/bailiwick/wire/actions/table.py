@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     apps,
     budgets,
+    credentials,
     events,
     execs,
     graphs,
@@ -39,6 +40,7 @@ from bailiwick.wire.actions.action import Action, Where
 _NOUNS: Final = (
     tenants,
     tokens,
+    credentials,
     nodes,
     trust,
     isolation,

@@ -34,7 +34,11 @@ TAGS: Final = (
         "Who has which role: over the fleet, at a tenant, at a project.",
         ("fleet_member", "tenant_member", "project_member", "role", "invitation", "principal"),
     ),
-    Tag("account", "Service accounts: logins for programs.", ("account",)),
+    Tag(
+        "account",
+        "Service accounts: logins for programs, by another's word or by a key.",
+        ("account", "account_trust", "account_key", "federation"),
+    ),
     Tag(
         "token",
         "Bearer tokens and one-time login codes: issue, list, revoke; break glass.",
