@@ -3,6 +3,7 @@
 import {
   Boxes,
   Building2,
+  Coins,
   Cpu,
   House,
   ListOrdered,
@@ -30,6 +31,7 @@ export const PAGES: PageRow[] = [
   { to: "/leases", title: "Leases", icon: Boxes, key: "scheduler.lease.read", letter: "l" },
   { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
   { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
+  { to: "/money", title: "Money", icon: Coins, key: "metering.usage.read", letter: "m" },
   { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
 ];
 

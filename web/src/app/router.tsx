@@ -71,6 +71,10 @@ export function makeRouter(client: QueryClient) {
     page("/tenants/$tenant", () => import("@/nouns/tenants/page")),
     page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),
     page("/records", () => import("@/nouns/records/list")),
+    page("/tenants/$tenant/records/$seq", () => import("@/nouns/records/page")),
+    page("/money", () => import("@/nouns/money/page")),
+    page("/tenants/$tenant/invoices", () => import("@/nouns/invoices/list")),
+    page("/tenants/$tenant/invoices/$invoice", () => import("@/nouns/invoices/page")),
   ];
   return createRouter({
     routeTree: root.addChildren([login, inside.addChildren(pages)]),
