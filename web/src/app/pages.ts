@@ -9,6 +9,8 @@ import {
   ListOrdered,
   Play,
   ScrollText,
+  ShieldCheck,
+  Split,
   SquareTerminal,
 } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
@@ -32,6 +34,14 @@ export const PAGES: PageRow[] = [
   { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
   { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
   { to: "/money", title: "Money", icon: Coins, key: "metering.usage.read", letter: "m" },
+  {
+    to: "/security",
+    title: "Security",
+    icon: ShieldCheck,
+    key: "scheduler.isolation.read",
+    letter: "y",
+  },
+  { to: "/isolation", title: "Isolation", icon: Split, key: "scheduler.isolation.read", letter: "i" },
   { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
 ];
 

@@ -77,7 +77,7 @@ function TenantMoney({ tenant, project }: { tenant: string; project: string | nu
         {may("invoice.list") && <InvoiceList tenant={tenant} />}
         <section aria-label="The same on the command line" className="space-y-1">
           <h2 className="text-xs text-muted">The same on the command line</h2>
-          <CommandLine command={`bailiwick usage --tenant ${tenant}`} />
+          <CommandLine command={`bailiwick usage report --tenant ${tenant}`} />
         </section>
       </div>
     </>
@@ -185,7 +185,7 @@ function Budgets({ tenant, project, nowMs }: BudgetsTerms) {
             <Panel title="Budgets">
               <Empty title="No budget is set here">
                 <code className="font-mono text-xs">
-                  bailiwick budget set --tenant {tenant} --limit AMOUNT
+                  bailiwick budget set AMOUNT --tenant {tenant}
                 </code>
               </Empty>
             </Panel>
