@@ -12,7 +12,7 @@ from tests.support.http_house import HttpHouse, http_house
 
 OPERATOR, AUDITOR, MEMBER = "fleet_operator", "fleet_auditor", "project_member@lab"
 POLICY, PREVIEW, SCRUB = "/v1/isolation/policy", "/v1/isolation/preview", "/v1/isolation/scrub"
-ENFORCE = "/v1/isolation/enforce"
+ENFORCE, LINT = "/v1/isolation/enforce", "/v1/isolation/lint"
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
 APART = "apart: tenant lab only on nodes with zone=inner\nkeep host for tenant lab until scrubbed"
 
@@ -73,6 +73,30 @@ def test_a_text_that_is_no_policy_is_refused_with_its_place(house: HttpHouse) ->
     found = put(house, "dedicated hots for tenant bank")
     assert found.status_code == 422
     assert "line 1, column 11" in found.text
+
+
+def test_every_mistake_of_a_text_is_told_at_its_character_and_a_right_one_is_linted(
+    house: HttpHouse,
+) -> None:
+    def lint(text: str, who: str = AUDITOR) -> Any:
+        return house.ask(who, "POST", LINT, json={"text": text})
+
+    wrong = lint(
+        "apart: tenant lab onli on nodes with zone=inner\n\n"
+        "keep hosst for tenant lab until scrubbed"
+    ).json()
+    assert wrong["findings"] == []
+    assert [(each["line"], each["found"]) for each in wrong["problems"]] == [
+        (1, "onli"),
+        (3, "hosst"),
+    ]
+    lines = ("apart: tenant lab onli", "keep hosst")
+    for each, line in zip(wrong["problems"], lines, strict=True):
+        assert line[each["column"] - 1 :] == each["found"]
+    right = lint(APART.replace("lab", "nobody")).json()
+    assert right["problems"] == []
+    assert any("nobody" in each["sentence"] for each in right["findings"])
+    assert lint(APART, MEMBER).status_code == 403
 
 
 def test_only_the_fleets_people_see_it_and_an_auditor_does_not_set_it(house: HttpHouse) -> None:

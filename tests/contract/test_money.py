@@ -13,6 +13,8 @@ import pytest
 from sqlalchemy import update
 
 from bailiwick.billing.bills import PeriodBill, read_prices
+from bailiwick.billing.export import invoice_csv
+from bailiwick.billing.focus import focus_csv
 from bailiwick.billing.invoice_body import canonical_bytes, invoice_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead, InvoiceScope
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
@@ -454,6 +456,23 @@ def test_an_invoice_is_seen_by_whoever_it_is_of_and_by_nobody_else(house: HttpHo
     mine = ask(house, "project_admin@lab", "GET", f"{draft}?project=p&from_ms=1")
     assert {line["project"] for line in mine["body"]["lines"]} == {"p"}
     assert house.ask("tenant_admin@rival", "GET", draft).status_code == 404
+
+
+def test_an_invoice_is_downloaded_in_the_columns_that_the_command_line_writes(
+    house: HttpHouse,
+) -> None:
+    made = issue(house)
+    path = f"/v1/tenants/lab/invoices/{made['body']['invoice_id']}/export"
+    invoice = invoice_of(made["body"])
+    plain = house.ask(AUDITOR, "GET", path)
+    focus = house.ask(AUDITOR, "GET", f"{path}?format=focus&provider=Campus")
+    assert (plain.text, focus.text) == (
+        invoice_csv([invoice]),
+        focus_csv([invoice], provider="Campus"),
+    )
+    assert plain.headers["content-disposition"].startswith("attachment; filename=")
+    assert house.ask("tenant_auditor@rival", "GET", path).status_code == 404
+    assert house.ask(AUDITOR, "GET", f"{path}?format=pdf").status_code == 422
 
 
 def test_a_bill_that_is_not_the_sealed_one_is_not_shown(house: HttpHouse) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 
 from bailiwick.cli.main import app as cli
 from bailiwick.iam import Permission, PrincipalKind, Role
-from bailiwick.journal.keys import SeedSigner, VerifierKey
-from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
+from bailiwick.journal.keys import SeedSigner, VerifierKey, parse_vkey
+from bailiwick.journal.merkle import ConsistencyProof, ProofHolds, verify_consistency
+from bailiwick.journal.note import Checkpoint, TrustedCheckpoint, verify_checkpoint
 from bailiwick.kernel import Submit, Tick
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile.departures import Departures
@@ -377,6 +379,37 @@ def test_a_checkpoint_is_signed_over_the_whole_journal(house: HttpHouse) -> None
     assert isinstance(verdict, TrustedCheckpoint)
     assert verdict.checkpoint.size <= house.runner.replica.journal.size
     assert verdict.checkpoint.size > 0
+
+
+def test_whoever_kept_a_checkpoint_is_shown_that_the_journal_only_grew(house: HttpHouse) -> None:
+    auditor = f"tenant_auditor@{OWN}"
+    vkey = house.ask(auditor, "GET", "/v1/journal/key").text
+    key = parse_vkey(vkey.rstrip("\n"))
+    assert key == KEY
+
+    def signed() -> Checkpoint:
+        verdict = verify_checkpoint(
+            house.ask(auditor, "GET", "/v1/journal/checkpoint").content, [key]
+        )
+        assert isinstance(verdict, TrustedCheckpoint)
+        return verdict.checkpoint
+
+    old = signed()
+    assert house.ask("fleet_admin", "PUT", "/v1/settings", json={"grace_ms": 5}).status_code == 200
+    new = signed()
+    assert new.size > old.size
+    sizes = f"old_size={old.size}&new_size={new.size}"
+    told = house.ask(auditor, "GET", f"/v1/journal/consistency?{sizes}").json()
+    hashes = tuple(b64decode(each) for each in told["hashes"])
+    proof = ConsistencyProof(told["old_size"], told["new_size"], hashes)
+    assert (proof.old_size, proof.new_size) == (old.size, new.size)
+    roots = {"old_root": old.root, "new_root": new.root}
+    assert isinstance(verify_consistency(proof, **roots), ProofHolds)
+    for wrong in (f"old_size=2&new_size={10**9}", "old_size=3&new_size=2"):
+        refused = house.ask(auditor, "GET", f"/v1/journal/consistency?{wrong}")
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid_value")
+    for path in ("/v1/journal/key", "/v1/journal/consistency?old_size=1&new_size=1"):
+        assert house.ask(f"project_member@{OWN}", "GET", path).status_code == 403
 
 
 @pytest.mark.parametrize("seq", [0, 5, 10**6])

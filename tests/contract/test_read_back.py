@@ -36,6 +36,7 @@ ELSEWHERE = frozenset(
         "session.read",
         *("lease.explain", "job.list", "job.read", "job.output", "decision.list", "finding.list"),
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
+        *("checkpoint.key", "checkpoint.compare", "invoice.export"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
         *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
         *("shared_worker.list", "instance_endpoint.get", "self.may"),

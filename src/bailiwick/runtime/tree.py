@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from bailiwick.journal.keys import Signer
 from bailiwick.journal.merkle import (
     HASH_BYTES,
+    ConsistencyProof,
     InclusionProof,
     leaf_hash,
     node_hash,
+    prove_consistency,
     prove_inclusion,
     root_of,
 )
@@ -111,6 +113,11 @@ class JournalTree:
         with self._lock:
             proof = prove_inclusion(self._tree, seq, size=self._tree.size)
             return proof, self._signed(signer)
+
+    def compare(self, old_size: int, new_size: int) -> ConsistencyProof:
+        """What shows that the tree of one size is the begin of the tree of another."""
+        with self._lock:
+            return prove_consistency(self._tree, old_size, new_size=new_size)
 
     def _signed(self, signer: Signer) -> bytes:
         size = self._tree.size

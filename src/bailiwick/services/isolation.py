@@ -10,10 +10,14 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from bailiwick.iam import FLEET
 from bailiwick.isolation.language.parser import parse_policy
+from bailiwick.isolation.language.text import PolicyProblem, PolicyRefused
+from bailiwick.isolation.lint.findings import LintFinding
+from bailiwick.isolation.lint.linter import LintWorld, lint_policy
 from bailiwick.isolation.placements import Residue
 from bailiwick.isolation.policy import Policy
 from bailiwick.journal.record import parse_record
@@ -76,6 +80,25 @@ async def preview_policy(caller: Caller, text: str) -> tuple[Policy, Preview]:
     policy = parse_policy(text)
     found = await caller.read(lambda view: preview(view.state, policy, now_ms=view.now_ms))
     return policy, found
+
+
+async def lint(caller: Caller, text: str) -> tuple[PolicyProblem, ...] | list[LintFinding]:
+    """Every mistake of a text with its place; or, if there is none, what is to know about it."""
+    caller.require(FLEET)
+
+    def world(view: View) -> LintWorld:
+        return LintWorld(tenants=frozenset(view.state.directory.tenants), now_ms=view.now_ms)
+
+    # Comparing rules takes a while, for which other requests need not wait.
+    return await asyncio.to_thread(_lint, text, await caller.read(world))
+
+
+def _lint(text: str, world: LintWorld) -> tuple[PolicyProblem, ...] | list[LintFinding]:
+    try:
+        policy = parse_policy(text, tenants=sorted(world.tenants or ()))
+    except PolicyRefused as refused:
+        return refused.problems
+    return lint_policy(policy, world)
 
 
 async def enforce(caller: Caller, text: str) -> Enforcement:

@@ -10,6 +10,8 @@ Rules:
   server least.
 - A tenant proves its own records. One of which it is not told all (who took its place) is proven
   only to somebody who may read the whole journal: a proof has the record's very bytes.
+- Who reads any of the journal may have the public key, and what shows that the journal only grew
+  since a checkpoint that he kept: both are hashes and numbers, and tell nothing of anybody.
 - The tree grows when it is asked for, a bounded number of records for one request; if there are
   more, it goes on by itself and the caller is told to try again. A server without a signing key
   proves nothing.
@@ -23,8 +25,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bailiwick.iam import FLEET, Scope
-from bailiwick.journal.keys import Signer
+from bailiwick.journal.keys import Signer, VerifierKey
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.merkle import ConsistencyProof
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import ACTOR
@@ -34,6 +37,7 @@ from bailiwick.services.decisions import ANOTHER, sees_journal
 from bailiwick.services.pages import Rows
 from bailiwick.store.journal.proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
+from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import PreemptionReason
 
 PAGES_MAX: Final = 10
@@ -134,6 +138,24 @@ async def read_checkpoint(caller: Caller, tree: JournalTree, *, signer: Signer |
     size = await caller.read(lambda view: view.state.size)
     await _grow(caller.gateway, tree, size=size)
     return tree.checkpoint(key)
+
+
+def read_key(caller: Caller, *, signer: Signer | None) -> VerifierKey:
+    """By which key the checkpoints of this journal are signed."""
+    caller.require_within(FLEET)
+    return VerifierKey.of(_signing(signer))
+
+
+async def compare_checkpoints(
+    caller: Caller, tree: JournalTree, *, old_size: int, new_size: int
+) -> ConsistencyProof:
+    """What shows that the journal of one size is the begin of the journal of another."""
+    caller.require_within(FLEET)
+    size = await caller.read(lambda view: view.state.size)
+    check_integer("new_size", new_size, low=0, high=size)
+    check_integer("old_size", old_size, low=0, high=new_size)
+    await _grow(caller.gateway, tree, size=new_size)
+    return tree.compare(old_size, new_size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ POLICY_BYTES_MAX = 64 * 1024
 """Of a policy's text."""
 
 _Kind = Annotated[DomainKind, Field(strict=False)]
+_Severity = Literal["error", "warning", "note"]
 _Text = Annotated[str, Field(max_length=POLICY_BYTES_MAX)]
 
 
@@ -42,6 +43,36 @@ class IsolationPolicyChange(Model):
     """The text that is to be the policy from now on, as a whole."""
 
     text: _Text
+
+
+class IsolationProblem(Model):
+    """One thing that is wrong with a text, at which character (both from 1)."""
+
+    line: int
+    column: int
+    found: str
+    """What stands there; empty for the end of the statement."""
+    sentence: str
+    nearest: str | None
+    """What may have been meant."""
+
+
+class IsolationFinding(Model):
+    """What is to know about a policy that is well written."""
+
+    severity: _Severity
+    code: str
+    rule: str | None
+    line: int | None
+    sentence: str
+    fix: str | None
+
+
+class IsolationLint(Model):
+    """What is wrong with a text; only one without problems has findings."""
+
+    problems: list[IsolationProblem]
+    findings: list[IsolationFinding]
 
 
 class IsolationLeaver(Model):

@@ -166,3 +166,12 @@ class JournalRecord(Model):
     correlation_id: str
     body: dict[str, Any]
     prev_hash: str
+
+
+class JournalConsistency(Model):
+    """What shows that the first ``old_size`` records are still those that they were (RFC 9162)."""
+
+    old_size: int
+    new_size: int
+    hashes: list[str]
+    """Each in base64."""

@@ -848,6 +848,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/isolation/lint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lint an isolation policy
+         * @description Every mistake of a text with its place; without any, what is to know about the policy.
+         *
+         *     Needs the permission `scheduler.isolation.read` over the fleet.
+         */
+        post: operations["isolation_lint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/isolation/policy": {
         parameters: {
             query?: never;
@@ -1100,6 +1122,50 @@ export interface paths {
          *     Needs the permission `journal.record.read` at some scope; what lies where you lack it is not shown.
          */
         get: operations["checkpoint_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/journal/consistency": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove that the journal only grew
+         * @description What shows that the journal of one size is the begin of the journal of another.
+         *
+         *     Needs the permission `journal.record.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["checkpoint_compare"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/journal/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the journal's public key
+         * @description By which key checkpoints are signed: name, id and key, as signed notes write it.
+         *
+         *     Needs the permission `journal.record.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["checkpoint_key"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2614,6 +2680,28 @@ export interface paths {
          *     Needs the permission `billing.invoice.issue` at the tenant.
          */
         post: operations["invoice_correct"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/invoices/{invoice}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export an invoice
+         * @description One invoice or correction as CSV: the bytes that ``bailiwick invoice export`` writes.
+         *
+         *     Needs the permission `billing.invoice.read` somewhere in the tenant; what lies where you lack it is not shown.
+         */
+        get: operations["invoice_export"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6684,6 +6772,27 @@ export interface components {
             violations: number;
         };
         /**
+         * IsolationFinding
+         * @description What is to know about a policy that is well written.
+         */
+        IsolationFinding: {
+            /** Code */
+            code: string;
+            /** Fix */
+            fix: string | null;
+            /** Line */
+            line: number | null;
+            /** Rule */
+            rule: string | null;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "error" | "warning" | "note";
+        };
+        /**
          * IsolationLeaver
          * @description A lease that would have to go: the rule, where, and beside which leases.
          */
@@ -6705,6 +6814,16 @@ export interface components {
             rule: string;
             /** Tenant */
             tenant: string;
+        };
+        /**
+         * IsolationLint
+         * @description What is wrong with a text; only one without problems has findings.
+         */
+        IsolationLint: {
+            /** Findings */
+            findings: components["schemas"]["IsolationFinding"][];
+            /** Problems */
+            problems: components["schemas"]["IsolationProblem"][];
         };
         /**
          * IsolationNever
@@ -6759,6 +6878,22 @@ export interface components {
             rules: number;
             /** Version */
             version: number;
+        };
+        /**
+         * IsolationProblem
+         * @description One thing that is wrong with a text, at which character (both from 1).
+         */
+        IsolationProblem: {
+            /** Column */
+            column: number;
+            /** Found */
+            found: string;
+            /** Line */
+            line: number;
+            /** Nearest */
+            nearest: string | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * IsolationRecovered
@@ -6986,6 +7121,18 @@ export interface components {
          * @enum {string}
          */
         JobPhase: "waiting" | "starting" | "running" | "ending" | "succeeded" | "failed" | "cancelled" | "preempted" | "expired" | "refused" | "lost";
+        /**
+         * JournalConsistency
+         * @description What shows that the first ``old_size`` records are still those that they were (RFC 9162).
+         */
+        JournalConsistency: {
+            /** Hashes */
+            hashes: string[];
+            /** New Size */
+            new_size: number;
+            /** Old Size */
+            old_size: number;
+        };
         /**
          * JournalRecord
          * @description One sealed fact, as it stands in the journal.
@@ -12843,6 +12990,43 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    isolation_lint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IsolationPolicyChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IsolationLint"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     isolation_read: {
         parameters: {
             query?: never;
@@ -13415,6 +13599,77 @@ export interface operations {
         };
     };
     checkpoint_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    checkpoint_compare: {
+        parameters: {
+            query: {
+                /** @description How many records it had. */
+                new_size: number;
+                /** @description How many records it had. */
+                old_size: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalConsistency"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    checkpoint_key: {
         parameters: {
             query?: never;
             header?: never;
@@ -16975,6 +17230,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Correction"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    invoice_export: {
+        parameters: {
+            query?: {
+                /** @description Every field of a line, or the columns of FOCUS. */
+                format?: "csv" | "focus";
+                /** @description Who runs the fleet, for FOCUS. */
+                provider?: string;
+            };
+            header?: never;
+            path: {
+                invoice: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             400: components["responses"]["Error400"];

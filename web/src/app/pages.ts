@@ -3,11 +3,14 @@
 import {
   Boxes,
   Building2,
+  Coins,
   Cpu,
   House,
   ListOrdered,
   Play,
   ScrollText,
+  ShieldCheck,
+  Split,
   SquareTerminal,
 } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
@@ -30,6 +33,15 @@ export const PAGES: PageRow[] = [
   { to: "/leases", title: "Leases", icon: Boxes, key: "scheduler.lease.read", letter: "l" },
   { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
   { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
+  { to: "/money", title: "Money", icon: Coins, key: "metering.usage.read", letter: "m" },
+  {
+    to: "/security",
+    title: "Security",
+    icon: ShieldCheck,
+    key: "scheduler.isolation.read",
+    letter: "y",
+  },
+  { to: "/isolation", title: "Isolation", icon: Split, key: "scheduler.isolation.read", letter: "i" },
   { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
 ];
 

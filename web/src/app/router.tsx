@@ -72,6 +72,15 @@ export function makeRouter(client: QueryClient) {
     page("/tenants/$tenant", () => import("@/nouns/tenants/page")),
     page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),
     page("/records", () => import("@/nouns/records/list")),
+    page("/tenants/$tenant/records/$seq", () => import("@/nouns/records/page")),
+    page("/security", () => import("@/nouns/security/page")),
+    page("/findings", () => import("@/nouns/security/findings")),
+    page("/attestation", () => import("@/nouns/security/attestation")),
+    page("/break-glass", () => import("@/nouns/security/glass")),
+    page("/isolation", () => import("@/nouns/isolation/page")),
+    page("/money", () => import("@/nouns/money/page")),
+    page("/tenants/$tenant/invoices", () => import("@/nouns/invoices/list")),
+    page("/tenants/$tenant/invoices/$invoice", () => import("@/nouns/invoices/page")),
   ];
   // Within the frame, so that who followed an old link is not lost.
   const other = createRoute({ getParentRoute: () => inside, path: "/$", component: NoSuchPage });

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { expect, test } from "vitest";
 import { firstScope } from "./scope";
-import { homeOf, may, type Self } from "./who";
+import { homeOf, may, type Key, type Self } from "./who";
 
 type Role = Self["roles"][number];
 
@@ -42,6 +42,12 @@ test("each opens the home of the widest role", () => {
     "member",
     "operator",
   ]);
+});
+
+test("who keeps the isolation policy and runs no nodes opens the home for security", () => {
+  const keys: Key[] = ["scheduler.isolation.set", "journal.record.read"];
+  expect(homeOf(self({ ...operator, keys }))).toBe("security");
+  expect(homeOf(self({ ...operator, keys: ["journal.record.read"] }))).toBe("auditor");
 });
 
 test("what somebody else chose in this browser is not chosen for me", () => {

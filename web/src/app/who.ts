@@ -36,11 +36,12 @@ function covers(role: Schemas["RoleHeld"], place: Place): boolean {
   return role.project === null || role.project === (place.project ?? null);
 }
 
-export type Home = "operator" | "auditor" | "tenant" | "member" | "nobody";
+export type Home = "operator" | "security" | "auditor" | "tenant" | "member" | "nobody";
 
 /** Which home a person opens: the widest that he has. */
 export function homeOf(self: Self): Home {
   if (may(self, "scheduler.node.operate")) return "operator";
+  if (may(self, "scheduler.isolation.set")) return "security";
   if (may(self, "journal.record.read")) return "auditor";
   if (self.roles.some((role) => role.tenant !== null && role.project === null)) return "tenant";
   return self.roles.length > 0 ? "member" : "nobody";

@@ -59,3 +59,18 @@ export function PlaceLink({ tenant, project }: { tenant: string | null; project:
     </span>
   );
 }
+
+/** A sealed record; one of the whole fleet is no tenant's, and has no page. */
+export function RecordLink({ tenant, seq }: { tenant: string | null; seq: number }) {
+  if (tenant === null) return <>{seq}</>;
+  return (
+    <Link
+      to="/tenants/$tenant/records/$seq"
+      params={{ tenant, seq: String(seq) }}
+      className="link"
+      title="The sealed record, verified in this browser"
+    >
+      {seq}
+    </Link>
+  );
+}

@@ -5,6 +5,7 @@ import type { Schemas } from "@/api/client";
 import { spell } from "@/words/amounts";
 import { Age, moment } from "./age";
 import { CopyButton } from "./copy";
+import { RecordLink } from "./links";
 import { Empty } from "./states";
 
 export type JournalRecord = Schemas["JournalRecord"];
@@ -18,6 +19,7 @@ export function Timeline({ records }: { records: JournalRecord[] }) {
           key={record.seq}
           kind={record.kind}
           seq={record.seq}
+          tenant={record.tenant}
           atMs={record.at_ms}
           told={<>by {record.actor}</>}
         >
@@ -31,13 +33,15 @@ export function Timeline({ records }: { records: JournalRecord[] }) {
 interface MomentTerms {
   kind: string;
   seq: number;
+  /** Whose record it is: that links to its page. */
+  tenant?: string | null;
   atMs: number;
   told: ReactNode;
   /** What is shown when it is opened. */
   children: ReactNode;
 }
 
-export function Moment({ kind, seq, atMs, told, children }: MomentTerms) {
+export function Moment({ kind, seq, tenant = null, atMs, told, children }: MomentTerms) {
   const [isOpen, setOpen] = useState(false);
   return (
     <li className="border-b border-line/60 last:border-0">
@@ -56,7 +60,9 @@ export function Moment({ kind, seq, atMs, told, children }: MomentTerms) {
           {spell(kind)}
         </button>
         <span className="min-w-0 flex-1 truncate text-muted">{told}</span>
-        <span className="hidden text-xs text-muted sm:inline">record {seq}</span>
+        <span className="hidden text-xs text-muted sm:inline">
+          record <RecordLink tenant={tenant} seq={seq} />
+        </span>
         <span className="text-xs text-muted">
           <Age ms={atMs} />
         </span>

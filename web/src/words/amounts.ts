@@ -44,6 +44,13 @@ export function money(micros: number): string {
   return `${sign}${count(Math.floor(cents / 100))}.${String(cents % 100).padStart(2, "0")}`;
 }
 
+/** The same with four decimals where two would say next to nothing. */
+export function fine(micros: number): string {
+  if (micros === 0 || Math.abs(micros) >= 1_000_000) return money(micros);
+  const sign = micros < 0 ? "-" : "";
+  return sign + (Math.round(Math.abs(micros) / 100) / 10_000).toFixed(4);
+}
+
 /** Bytes in the largest unit that leaves at least one. */
 export function size(bytes: number): string {
   let power = 0;

@@ -26,6 +26,9 @@ INVOICE_READ = Action(
 INVOICE_TRACE = Action(
     "invoice.trace", "Trace a line of an invoice", "GET", _INVOICE + "/lines/{line}",
     _P.INVOICE_READ, _W.TENANT_ROWS, NOTHING, Page[Stretch])
+INVOICE_EXPORT = Action(
+    "invoice.export", "Export an invoice", "GET", _INVOICE + "/export",
+    _P.INVOICE_READ, _W.TENANT_ROWS, NOTHING, str)
 INVOICE_CORRECT = Action(
     "invoice.correct", "Correct an invoice", "POST", _INVOICE + "/corrections",
     _P.INVOICE_ISSUE, _W.TENANT, NOTHING, Correction)

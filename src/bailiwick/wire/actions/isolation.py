@@ -8,6 +8,7 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.isolation import (
     DomainScrub,
     IsolationEnforcement,
+    IsolationLint,
     IsolationPolicy,
     IsolationPolicyChange,
     IsolationPreview,
@@ -25,6 +26,9 @@ ISOLATION_SET = Action(
 ISOLATION_PREVIEW = Action(
     "isolation.preview", "Preview an isolation policy", "POST", "/v1/isolation/preview",
     _P.ISOLATION_READ, _W.FLEET, IsolationPolicyChange, IsolationPreview, is_question=True)
+ISOLATION_LINT = Action(
+    "isolation.lint", "Lint an isolation policy", "POST", "/v1/isolation/lint",
+    _P.ISOLATION_READ, _W.FLEET, IsolationPolicyChange, IsolationLint, is_question=True)
 ISOLATION_ENFORCE = Action(
     "isolation.enforce", "Enforce an isolation policy once", "POST", "/v1/isolation/enforce",
     _P.ISOLATION_SET, _W.FLEET, IsolationPolicyChange, IsolationEnforcement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, TENANT, Action, Stream, Where
 from bailiwick.wire.base import Page
-from bailiwick.wire.work import JournalRecord
+from bailiwick.wire.work import JournalConsistency, JournalRecord
 
 _P, _W = Permission, Where
 _RECORD = TENANT + "/records/{seq}"
@@ -23,4 +23,10 @@ RECORD_WATCH = Action(
 CHECKPOINT_READ = Action(
     "checkpoint.read", "Read the journal's checkpoint", "GET", "/v1/journal/checkpoint",
     _P.JOURNAL_READ, _W.ROWS, NOTHING, str)
+CHECKPOINT_KEY = Action(
+    "checkpoint.key", "Read the journal's public key", "GET", "/v1/journal/key",
+    _P.JOURNAL_READ, _W.ROWS, NOTHING, str)
+CHECKPOINT_COMPARE = Action(
+    "checkpoint.compare", "Prove that the journal only grew", "GET", "/v1/journal/consistency",
+    _P.JOURNAL_READ, _W.ROWS, NOTHING, JournalConsistency)
 # fmt: on

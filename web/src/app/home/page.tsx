@@ -9,6 +9,7 @@ import { assertNever } from "@/words/assert-never";
 const Operator = lazy(() => import("./operator"));
 const Member = lazy(() => import("./member"));
 const Tenant = lazy(() => import("./tenant"));
+const Security = lazy(() => import("@/nouns/security/home"));
 const Auditor = lazy(() => import("./auditor"));
 
 export function Page() {
@@ -22,6 +23,8 @@ export function Page() {
   switch (home) {
     case "operator":
       return <Operator />;
+    case "security":
+      return <Security />;
     case "auditor":
       return <Auditor />;
     case "tenant":

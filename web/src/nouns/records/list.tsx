@@ -4,7 +4,7 @@ import { api, ask } from "@/api/client";
 import { useRows } from "@/api/rows";
 import { useScope } from "@/app/scope";
 import { Age } from "@/parts/age";
-import { PlaceLink } from "@/parts/links";
+import { PlaceLink, RecordLink } from "@/parts/links";
 import { PageHead } from "@/parts/object-page";
 import { RowList } from "@/parts/row-list";
 import { Empty } from "@/parts/states";
@@ -14,7 +14,13 @@ import { spell } from "@/words/amounts";
 type JournalRecord = Schemas["JournalRecord"];
 
 const COLUMNS: Column<JournalRecord>[] = [
-  { id: "seq", header: "record", width: "6rem", align: "right", cell: (record) => record.seq },
+  {
+    id: "seq",
+    header: "record",
+    width: "6rem",
+    align: "right",
+    cell: (record) => <RecordLink tenant={record.tenant} seq={record.seq} />,
+  },
   { id: "kind", header: "kind", width: "minmax(12rem,1fr)", cell: (record) => spell(record.kind) },
   {
     id: "place",

@@ -28,6 +28,7 @@ export function TenantRecords({ tenant }: { tenant: string }) {
                 key={row.seq}
                 kind={row.kind}
                 seq={row.seq}
+                tenant={tenant}
                 atMs={row.at_ms}
                 told={
                   <>

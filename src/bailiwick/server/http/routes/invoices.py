@@ -6,7 +6,10 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
+from fastapi.responses import PlainTextResponse
 
+from bailiwick.billing.export import invoice_csv
+from bailiwick.billing.focus import focus_csv
 from bailiwick.billing.invoice_body import body_of, digest_of
 from bailiwick.billing.invoices import Agreed, Invoice
 from bailiwick.iam import Scope
@@ -34,6 +37,13 @@ from bailiwick.wire.base import NAME_PATTERN, Page
 ProjectQuery = Annotated[
     str | None,
     Query(pattern=NAME_PATTERN, description="Of this project alone; else of the whole tenant."),
+]
+ExportFormat = Annotated[
+    Literal["csv", "focus"],
+    Query(alias="format", description="Every field of a line, or the columns of FOCUS."),
+]
+Provider = Annotated[
+    str, Query(min_length=1, max_length=200, description="Who runs the fleet, for FOCUS.")
 ]
 PathLine = Annotated[
     int, Path(ge=1, le=10**6, description="Which line of the invoice, the first is 1.")
@@ -82,6 +92,24 @@ async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> w
     """One invoice or correction, as it was issued."""
     found = await invoices.read(asked, asked.tables, tenant=tenant, name=invoice)
     return _spell(found.invoice, "issued", corrected_by=found.corrected_by)
+
+
+@answers("invoice.export")
+async def export_invoice(
+    asked: Here,
+    tenant: PathName,
+    *,
+    invoice: PathName,
+    form: ExportFormat = "csv",
+    provider: Provider = "Bailiwick",
+) -> PlainTextResponse:
+    """One invoice or correction as CSV: the bytes that ``bailiwick invoice export`` writes."""
+    found = await invoices.read(asked, asked.tables, tenant=tenant, name=invoice)
+    told = [found.invoice]
+    text = invoice_csv(told) if form == "csv" else focus_csv(told, provider=provider)
+    name = f"{invoice}.csv" if form == "csv" else f"{invoice}-focus.csv"
+    disposition = f'attachment; filename="{name}"'
+    return PlainTextResponse(text, headers={"content-disposition": disposition})
 
 
 @answers("invoice.trace")

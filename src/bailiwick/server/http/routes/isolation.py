@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fastapi import Response
 
+from bailiwick.isolation.language.text import PolicyProblem
+from bailiwick.isolation.lint.findings import LintFinding
 from bailiwick.kernel.isolation.preview import Leaver, NeverRuns
 from bailiwick.kernel.owner import Owner
 from bailiwick.server.http.answering import answers
@@ -64,6 +66,26 @@ async def preview_policy(asked: Here, body: wire.IsolationPolicyChange) -> wire.
     )
 
 
+@answers("isolation.lint")
+async def lint_policy(asked: Here, body: wire.IsolationPolicyChange) -> wire.IsolationLint:
+    """Every mistake of a text with its place; without any, what is to know about the policy."""
+    found = await isolation.lint(asked, body.text)
+    problems = [each for each in found if isinstance(each, PolicyProblem)]
+    return wire.IsolationLint(
+        problems=[
+            wire.IsolationProblem(
+                line=each.line,
+                column=each.column,
+                found=each.found,
+                sentence=each.sentence,
+                nearest=each.nearest or None,
+            )
+            for each in problems
+        ],
+        findings=[_lint_finding(each) for each in found if isinstance(each, LintFinding)],
+    )
+
+
 @answers("isolation.enforce")
 async def enforce_policy(
     asked: Changing, body: wire.IsolationPolicyChange
@@ -91,6 +113,17 @@ async def enforce_policy(
 async def scrub_domain(asked: Changing, body: wire.DomainScrub) -> Done:
     """Say that nothing of those who left is in a domain any more: it is for everybody again."""
     return spell_done(await isolation.scrub(asked, body.kind, domain=body.domain))
+
+
+def _lint_finding(found: LintFinding) -> wire.IsolationFinding:
+    return wire.IsolationFinding(
+        severity=found.severity.value,
+        code=found.code.value,
+        rule=found.rule or None,
+        line=found.line or None,
+        sentence=found.sentence,
+        fix=found.fix or None,
+    )
 
 
 def _leaver(found: Leaver) -> wire.IsolationLeaver:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from typing import Annotated
+
+from fastapi import Query
 from fastapi.responses import PlainTextResponse
 
 from bailiwick.server.http.answering import answers
@@ -10,8 +14,10 @@ from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathSeq,
 from bailiwick.server.http.spelling import spell_record
 from bailiwick.services import journal
 from bailiwick.services.journal import ProofWish
-from bailiwick.wire.base import Page
-from bailiwick.wire.work import JournalRecord
+from bailiwick.wire.base import INTEGER_MAX, Page
+from bailiwick.wire.work import JournalConsistency, JournalRecord
+
+Size = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="How many records it had.")]
 
 
 @answers("record.list")
@@ -37,3 +43,21 @@ async def prove_record(asked: Here, tenant: PathName, *, seq: PathSeq) -> PlainT
     parts, wish = asked.house.parts, ProofWish(tenant, seq)
     found = await journal.prove_record(asked, parts.tree, wish=wish, signer=parts.signer)
     return PlainTextResponse(found)
+
+
+@answers("checkpoint.key")
+async def read_key(asked: Here) -> PlainTextResponse:
+    """By which key checkpoints are signed: name, id and key, as signed notes write it."""
+    return PlainTextResponse(f"{journal.read_key(asked, signer=asked.house.parts.signer)}\n")
+
+
+@answers("checkpoint.compare")
+async def compare_checkpoints(asked: Here, old_size: Size, *, new_size: Size) -> JournalConsistency:
+    """What shows that the journal of one size is the begin of the journal of another."""
+    tree = asked.house.parts.tree
+    found = await journal.compare_checkpoints(asked, tree, old_size=old_size, new_size=new_size)
+    return JournalConsistency(
+        old_size=found.old_size,
+        new_size=found.new_size,
+        hashes=[b64encode(each).decode("ascii") for each in found.hashes],
+    )

@@ -1,0 +1,5 @@
+import SecurityHome from "./home";
+
+export function Page() {
+  return <SecurityHome />;
+}
