@@ -24,6 +24,8 @@ test("amounts read as the command line's do", () => {
 test("short names of generations are written as their makers write them", () => {
   const words = ["amd_mi300", "google_tpu_v5", "intel_gaudi3"];
   expect(words.map(generation)).toEqual(["AMD MI300", "Google TPU v5", "Intel Gaudi3"]);
+});
+
 test("next to nothing is told with four decimals, and nothing as nothing", () => {
   expect([fine(0), fine(2_350), fine(-2_350), fine(1_500_000)]).toEqual([
     ...["0.00", "0.0024", "-0.0024", "1.50"],
