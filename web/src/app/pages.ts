@@ -3,12 +3,16 @@
 import {
   Boxes,
   Building2,
+  Container,
   Cpu,
   House,
+  LayoutGrid,
   ListOrdered,
   Play,
   ScrollText,
+  Share2,
   SquareTerminal,
+  Workflow,
 } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
 import { mayAnywhere, type Key, type Self } from "./who";
@@ -30,6 +34,22 @@ export const PAGES: PageRow[] = [
   { to: "/leases", title: "Leases", icon: Boxes, key: "scheduler.lease.read", letter: "l" },
   { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
   { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
+  { to: "/graphs", title: "Graphs", icon: Workflow, key: "scheduler.queue.read", letter: "d" },
+  { to: "/apps", title: "Apps", icon: LayoutGrid, key: "scheduler.catalog.read", letter: "a" },
+  {
+    to: "/instances",
+    title: "Instances",
+    icon: Container,
+    key: "scheduler.instance.read",
+    letter: "i",
+  },
+  {
+    to: "/runtimes",
+    title: "Shared runtimes",
+    icon: Share2,
+    key: "scheduler.shared_runtime.read",
+    letter: "s",
+  },
   { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
 ];
 

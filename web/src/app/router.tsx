@@ -71,6 +71,18 @@ export function makeRouter(client: QueryClient) {
     page("/tenants/$tenant", () => import("@/nouns/tenants/page")),
     page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),
     page("/records", () => import("@/nouns/records/list")),
+    page("/runtimes", () => import("@/nouns/runtimes/list")),
+    page("/tenants/$tenant/share", () => import("@/nouns/runtimes/share")),
+    page("/tenants/$tenant/runtimes/$runtime", () => import("@/nouns/runtimes/page")),
+    page("/apps", () => import("@/nouns/apps/list")),
+    page("/apps/$app", () => import("@/nouns/apps/page")),
+    page("/apps/$app/run", () => import("@/nouns/instances/new")),
+    page("/instances", () => import("@/nouns/instances/list")),
+    page("/tenants/$tenant/projects/$project/instances/$id", () =>
+      import("@/nouns/instances/page"),
+    ),
+    page("/graphs", () => import("@/nouns/graphs/list")),
+    page("/graphs/$id", () => import("@/nouns/graphs/page")),
   ];
   return createRouter({
     routeTree: root.addChildren([login, inside.addChildren(pages)]),
