@@ -14,13 +14,25 @@ interface Terms {
 }
 
 const CELLS: Cell<Schemas["EffectiveLine"]>[] = [
-  { header: "rule", cell: (row) => spell(row.rule) },
-  {
-    header: "what counts",
-    cell: (row) => (row.values === null ? spell(row.what) : row.values.join(", ") || "nothing"),
-  },
+  { header: "of what", cell: (row) => spell(row.what) },
+  { header: "what counts", cell: (row) => lineSentence(row) },
   { header: "said by", cell: (row) => row.sources.join(", ") },
 ];
+
+/** What a line comes to; where nobody said anything, that nothing is in the way. */
+export function lineSentence({ rule, values }: Schemas["EffectiveLine"]): string {
+  const told = values?.join(", ") || "nothing";
+  switch (rule) {
+    case "allow":
+      return values === null ? "all" : `only ${told}`;
+    case "deny":
+      return values === null ? "none denied" : `all but ${told}`;
+    case "limit":
+      return values === null ? "no limit" : `at most ${told}`;
+    default:
+      return values === null ? spell(rule) : told;
+  }
+}
 
 export function placeWord({ tenant, project }: Omit<Terms, "app">): string {
   if (tenant === null) return "the fleet";

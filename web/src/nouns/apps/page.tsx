@@ -15,7 +15,14 @@ import { Loaded } from "@/parts/states";
 import { spell } from "@/words/amounts";
 import { EffectivePanel, placeWord } from "./effective";
 import { shapeSentence } from "./manifest";
-import { setEntitlement, useApp, useEffective, useVersion, useVersions } from "./queries";
+import {
+  setEntitlement,
+  useApp,
+  useEffective,
+  useEntitlements,
+  useVersion,
+  useVersions,
+} from "./queries";
 import { lifeTone, readinessTone } from "./tones";
 
 type App = Schemas["App"];
@@ -193,23 +200,32 @@ interface EnableTerms {
 function Enable({ app, tenant, project }: EnableTerms) {
   const may = useMay(tenant, project);
   const policy = useEffective({ app, tenant, project }).data;
-  if (policy === undefined || !may("entitlement.set")) return null;
+  const lines = useEntitlements(may("entitlement.set")).data;
+  if (policy === undefined || lines === undefined) return null;
+  const line = lines.find(
+    (each) => each.app === app && each.tenant === tenant && each.project === project,
+  );
   const next = !policy.is_enabled;
   const where = placeWord({ tenant, project });
-  const place = project === null ? { tenant } : { tenant, project };
+  const body = {
+    app,
+    is_enabled: next,
+    tenant,
+    ...(project === null ? {} : { project }),
+    ...(line === undefined ? {} : { overlay: line.overlay }),
+  };
   return (
     <Action
       label={next ? `Enable it in ${where}` : `Disable it in ${where}`}
       title={next ? `Enable ${app} in ${where}?` : `Disable ${app} in ${where}?`}
       isBad={!next}
-      change={(dryRun) => setEntitlement({ app, is_enabled: next, ...place }, dryRun)}
+      change={(dryRun) => setEntitlement(body, dryRun)}
     >
       <p>
         {next
           ? "Instances may be created there then, within all lines together."
           : "No instance is created there any more; members of those that there are are not renewed."}{" "}
-        This sets the line of {where} anew: limits that it has are set again with{" "}
-        <code className="font-mono text-xs">bailiwick app entitlement set {app}</code>.
+        The limits that the line of {where} has stay as they are.
       </p>
     </Action>
   );

@@ -141,6 +141,9 @@ function StageBox({ id, data }: NodeProps<StageNode>) {
         )}
       </div>
       <StageBar tasks={data.tasks} />
+      {one === undefined && (
+        <p className="mt-1 truncate text-xs text-muted">{countsSentence(counts)}</p>
+      )}
       <Handle type="source" position={Position.Right} isConnectable={false} />
     </div>
   );

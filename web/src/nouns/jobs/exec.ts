@@ -1,7 +1,7 @@
 // A program inside a job, tied to a page: what is typed goes by offsets, so that nothing is typed
 // twice; what it writes is asked for from where one is.
-import { api, ask, type Schemas } from "@/api/client";
-import { assertNever } from "@/words/assert-never";
+import { api, ask } from "@/api/client";
+import { overSentence, plain, toBase64 } from "./exec-words";
 
 const WAIT_S = 15;
 const CHUNK = 32_768;
@@ -24,46 +24,6 @@ export interface ExecTerms {
 export interface OpenExec {
   type: (text: string) => void;
   end: () => void;
-}
-
-/** What a terminal would do with these, a page does not. */
-export function plain(text: string): string {
-  return text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007]*\u0007|\r(?=\n)/g, "");
-}
-
-export function toBase64(text: string): string {
-  let binary = "";
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
-export function overSentence(out: {
-  end: Schemas["ExecEnd"] | null;
-  exit_code: number | null;
-  signal: number | null;
-}): string {
-  switch (out.end) {
-    case null:
-      return "it goes on";
-    case "exited":
-      return `ended with exit code ${out.exit_code ?? 0}`;
-    case "signalled":
-      return `ended by signal ${out.signal ?? 0}`;
-    case "not_begun":
-      return "it could not be run";
-    case "job_over":
-      return "the job is over";
-    case "ended":
-      return "it was ended";
-    case "caller_gone":
-      return "the server took you for gone and ended it";
-    case "time_over":
-      return "it ran for as long as it may, and was ended";
-    case "lost":
-      return "the server or the node lost it";
-    default:
-      return assertNever(out.end);
-  }
 }
 
 export function openExec(terms: ExecTerms): OpenExec {

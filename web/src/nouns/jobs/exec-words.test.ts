@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overSentence, plain, toBase64 } from "./exec";
+import { overSentence, plain, toBase64 } from "./exec-words";
 
 test("colours and moves of a terminal are left out, text stays", () => {
   expect(plain("\u001b[31mred\u001b[0m\r\nnext \u001b]0;title\u0007end")).toBe("red\nnext end");
