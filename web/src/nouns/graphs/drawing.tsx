@@ -26,6 +26,9 @@ type StageNode = Node<{ tasks: Schemas["GraphTask"][]; isChosen: boolean }, "sta
 const WIDTH = 190;
 const HEIGHT = 68;
 const elk = new ELK();
+/** Downwards on a narrow screen, where it would be too small to read from left to right. */
+const isNarrow = window.matchMedia("(max-width: 640px)").matches;
+const [FROM, TO] = isNarrow ? [Position.Bottom, Position.Top] : [Position.Right, Position.Left];
 const NODE_TYPES = { stage: StageBox };
 
 interface Terms {
@@ -46,7 +49,7 @@ function usePlaces(stages: Detail["stages"]): Places | null {
         id: "graph",
         layoutOptions: {
           "elk.algorithm": "layered",
-          "elk.direction": "RIGHT",
+          "elk.direction": isNarrow ? "DOWN" : "RIGHT",
           "elk.spacing.nodeNode": "28",
           "elk.layered.spacing.nodeNodeBetweenLayers": "56",
         },
@@ -131,7 +134,7 @@ function StageBox({ id, data }: NodeProps<StageNode>) {
       className={`panel h-full px-3 py-2 ${data.isChosen ? "border-accent" : ""}`}
       title={countsSentence(counts)}
     >
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={TO} isConnectable={false} />
       <div className="flex items-center justify-between gap-2">
         <span className="truncate font-medium">{id}</span>
         {one === undefined ? (
@@ -144,7 +147,7 @@ function StageBox({ id, data }: NodeProps<StageNode>) {
       {one === undefined && (
         <p className="mt-1 truncate text-xs text-muted">{countsSentence(counts)}</p>
       )}
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={FROM} isConnectable={false} />
     </div>
   );
 }

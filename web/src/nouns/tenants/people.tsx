@@ -1,5 +1,6 @@
 // Who has which role, and the runtimes that projects share.
 import { Link } from "@tanstack/react-router";
+import { useMay } from "@/app/may";
 import { may, useWho } from "@/app/who";
 import { RuntimeLink } from "@/nouns/runtimes/list";
 import { instanceTone } from "@/nouns/runtimes/tones";
@@ -36,9 +37,10 @@ export function MembersPanel({ tenant, project }: { tenant: string; project: str
   );
 }
 
-export function RuntimesPanel({ tenant }: { tenant: string }) {
+export function RuntimesPanel({ tenant, project }: { tenant: string; project?: string }) {
   const self = useWho();
-  const isOn = may(self, "scheduler.shared_runtime.read", { tenant });
+  const isOn = may(self, "scheduler.shared_runtime.read", { tenant, project });
+  const mayShare = useMay(tenant, null)("shared_runtime.create");
   const query = useRuntimes(tenant, isOn);
   if (!isOn) return null;
   return (
@@ -47,9 +49,11 @@ export function RuntimesPanel({ tenant }: { tenant: string }) {
         {(runtimes) =>
           runtimes.length === 0 ? (
             <Empty title="None">
-              <Link to="/tenants/$tenant/share" params={{ tenant }} className="link">
-                Share an app between projects
-              </Link>
+              {mayShare && (
+                <Link to="/tenants/$tenant/share" params={{ tenant }} className="link">
+                  Share an app between projects
+                </Link>
+              )}
             </Empty>
           ) : (
             <ul className="space-y-1">
