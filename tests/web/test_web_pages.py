@@ -8,82 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
-from tests.processes.harness import Server
-from tests.support.browser import Person, chromium, person
-from tests.support.tools import need
+from tests.support.browser import person
 from tests.support.waiting import until
+from tests.support.web_campus import NOT_YET, Campus, log_in, web_campus
 
-PRINTED = re.compile(r"^  (http://\S+)/#code=(\S+)$", re.MULTILINE)
-NOT_YET = "/v1/session)"
-"""Who is not logged in asks whether he is; a browser says aloud that the answer was no."""
-ASK = """async ([method, path, body]) => {
-  const session = await (await fetch('/v1/session')).json();
-  const headers = {'content-type': 'application/json', 'x-csrf-token': session.csrf};
-  const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
-  return [answer.status, await answer.json()];
-}"""
 PAGES = (
     *("/", "/run", "/jobs", "/queue", "/leases", "/nodes", "/tenants", "/tenants/genomics"),
     *("/tenants/main/projects/default", "/nodes/demo-a100-01"),
 )
 
 
-@dataclass
-class Campus:
-    """A server, a browser, and the administrator who came in with the printed address."""
-
-    server: Server
-    browser: Any
-    admin: Person
-
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """What the administrator's page gets from the API."""
-        status, answer = self.admin.page.evaluate(ASK, [method, path, body])
-        assert status in {200, 201, 202}, answer
-        return answer
-
-    def code_for(self, name: str, role: str, place: str) -> str:
-        """A login code for somebody who has this role there."""
-        self.ask("PUT", f"/v1/{place}/members", {"member": name, "role": role})
-        wish = {"principal": name, "single_use": True, "ttl_s": 3600}
-        return str(self.ask("POST", "/v1/tokens", wish)["token"])
-
-
-def log_in(who: Person, code: str) -> None:
-    """Come in with a code, as the printed address does it."""
-    who.forgives = (NOT_YET,)
-    who.page.goto(f"{who.address}/#code={code}")
-    who.page.get_by_role("button", name="Log in", exact=True).click()
-    who.page.get_by_role("navigation", name="Pages").wait_for()
-    who.settle()
-
-
 @pytest.fixture(scope="module")
 def campus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
-    need("web")
-    need("browser")
-    folder = tmp_path_factory.mktemp("web")
-    more = ("--demo", "--data-dir", str(folder / "data"), "--trust-jobs")
-    server = Server(folder, "web", *more, is_node=True).start()
-    try:
-        out = folder / "web-1.out"
-        printed = until(lambda: PRINTED.search(out.read_text()), "it prints an address")
-        assert printed[1] == server.address
-        with chromium() as browser, person(browser, server.address) as admin:
-            admin.page.goto(f"{printed[1]}/#code={printed[2]}")
-            field = admin.page.get_by_label("One-time login code")
-            assert field.input_value() == printed[2]
-            assert admin.page.url == f"{server.address}/login"
-            log_in(admin, printed[2])
-            yield Campus(server, browser, admin)
-    finally:
-        if server.runs:
-            server.stop()
+    with web_campus(tmp_path_factory.mktemp("web"), "--demo") as campus:
+        yield campus
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,9 @@ export function nounsOf(kind: string): string[] {
   if (/^(tenant|project|member|role|quota|budget|rate|invoice|account|token)/.test(kind)) {
     return ["tenants", "quota", "budgets", "members", "usage"];
   }
+  if (/^(app|shared|submit_policy)/.test(kind)) {
+    return ["runtimes", "instances", "apps", "entitlements", "leases"];
+  }
   return ["records", "findings"];
 }
 

@@ -4,14 +4,18 @@ import {
   Boxes,
   Building2,
   Coins,
+  Container,
   Cpu,
   House,
+  LayoutGrid,
   ListOrdered,
   Play,
   ScrollText,
   ShieldCheck,
   Split,
+  Share2,
   SquareTerminal,
+  Workflow,
 } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
 import { mayAnywhere, type Key, type Self } from "./who";
@@ -41,7 +45,23 @@ export const PAGES: PageRow[] = [
     key: "scheduler.isolation.read",
     letter: "y",
   },
-  { to: "/isolation", title: "Isolation", icon: Split, key: "scheduler.isolation.read", letter: "i" },
+  { to: "/isolation", title: "Isolation", icon: Split, key: "scheduler.isolation.read", letter: "x" },
+  { to: "/graphs", title: "Graphs", icon: Workflow, key: "scheduler.queue.read", letter: "d" },
+  { to: "/apps", title: "Apps", icon: LayoutGrid, key: "scheduler.catalog.read", letter: "a" },
+  {
+    to: "/instances",
+    title: "Instances",
+    icon: Container,
+    key: "scheduler.instance.read",
+    letter: "i",
+  },
+  {
+    to: "/runtimes",
+    title: "Shared runtimes",
+    icon: Share2,
+    key: "scheduler.shared_runtime.read",
+    letter: "s",
+  },
   { to: "/records", title: "Journal", icon: ScrollText, key: "journal.record.read", letter: "o" },
 ];
 

@@ -81,6 +81,18 @@ export function makeRouter(client: QueryClient) {
     page("/money", () => import("@/nouns/money/page")),
     page("/tenants/$tenant/invoices", () => import("@/nouns/invoices/list")),
     page("/tenants/$tenant/invoices/$invoice", () => import("@/nouns/invoices/page")),
+    page("/runtimes", () => import("@/nouns/runtimes/list")),
+    page("/tenants/$tenant/share", () => import("@/nouns/runtimes/share")),
+    page("/tenants/$tenant/runtimes/$runtime", () => import("@/nouns/runtimes/page")),
+    page("/apps", () => import("@/nouns/apps/list")),
+    page("/apps/$app", () => import("@/nouns/apps/page")),
+    page("/apps/$app/run", () => import("@/nouns/instances/new")),
+    page("/instances", () => import("@/nouns/instances/list")),
+    page("/tenants/$tenant/projects/$project/instances/$id", () =>
+      import("@/nouns/instances/page"),
+    ),
+    page("/graphs", () => import("@/nouns/graphs/list")),
+    page("/graphs/$id", () => import("@/nouns/graphs/page")),
   ];
   // Within the frame, so that who followed an old link is not lost.
   const other = createRoute({ getParentRoute: () => inside, path: "/$", component: NoSuchPage });

@@ -36,21 +36,21 @@ export function FormAction<Body>(terms: FormTerms<Body>) {
   const client = useQueryClient();
   const key = body === null ? null : JSON.stringify(body);
   const asked = useSettled(key);
-  const dryRun = useQuery({
-    queryKey: ["dry-run", title, asked],
-    enabled: isOpen && asked !== null,
-    retry: false,
-    staleTime: 0,
-    gcTime: 0,
-    queryFn: async () => (await change(JSON.parse(asked ?? "null") as Body, true)) ?? null,
-  });
   const real = useMutation({
     mutationFn: (wanted: Body) => change(wanted, false),
     onSuccess: async () => {
       setOpen(false);
-      await client.invalidateQueries();
+      await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "dry-run" });
       terms.onDone?.();
     },
+  });
+  const dryRun = useQuery({
+    queryKey: ["dry-run", title, asked],
+    enabled: isOpen && asked !== null && (real.isIdle || real.isError),
+    retry: false,
+    staleTime: 0,
+    gcTime: 0,
+    queryFn: async () => (await change(JSON.parse(asked ?? "null") as Body, true)) ?? null,
   });
   function open(next: boolean) {
     real.reset();

@@ -7,11 +7,13 @@ interface MeterTerms {
   used: number;
   limit: number | null;
   told: string;
+  /** Full is what is wanted, not what is to be feared. */
+  isGoal?: boolean;
 }
 
-export function Meter({ label, name, used, limit, told }: MeterTerms) {
+export function Meter({ label, name, used, limit, told, isGoal = false }: MeterTerms) {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, used / limit);
-  const colour = share >= 1 ? "bg-bad" : share >= 0.85 ? "bg-warn" : "bg-accent";
+  const colour = isGoal ? "bg-accent" : share >= 1 ? "bg-bad" : share >= 0.85 ? "bg-warn" : "bg-accent";
   return (
     <div>
       <div className="flex justify-between gap-3">

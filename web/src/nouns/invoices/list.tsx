@@ -129,20 +129,26 @@ function Issue({ tenant }: { tenant: string }) {
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
         <Labelled label="From (UTC)">
-          <input
-            type="datetime-local"
-            className="field"
-            value={since}
-            onChange={(event) => setPeriod([event.target.value, until])}
-          />
+          {(ids) => (
+            <input
+              {...ids}
+              type="datetime-local"
+              className="field"
+              value={since}
+              onChange={(event) => setPeriod([event.target.value, until])}
+            />
+          )}
         </Labelled>
         <Labelled label="To (UTC), not in it">
-          <input
-            type="datetime-local"
-            className="field"
-            value={until}
-            onChange={(event) => setPeriod([since, event.target.value])}
-          />
+          {(ids) => (
+            <input
+              {...ids}
+              type="datetime-local"
+              className="field"
+              value={until}
+              onChange={(event) => setPeriod([since, event.target.value])}
+            />
+          )}
         </Labelled>
       </div>
       {told !== null && told.body.from_ms === from && told.body.to_ms === to && (

@@ -18,6 +18,7 @@ import { askedSentence } from "@/words/sentences";
 import { jobTone } from "@/words/tones";
 import { Logs } from "./logs";
 import { cancelJob, useJob } from "./queries";
+import { Shell } from "./shell";
 
 type Job = Schemas["Job"];
 
@@ -69,6 +70,7 @@ function JobView({ job }: { job: Job }) {
         </Panel>
       </div>
       {job.started_ms !== null && <Output job={job} />}
+      {job.phase === "running" && <Shell job={job} />}
       {job.lease_id !== null && <LeaseHistory leaseId={job.lease_id} />}
     </ObjectPage>
   );

@@ -79,39 +79,48 @@ function Glass() {
           label="Why, in a sentence"
           hint={`${REASON_MIN} to ${REASON_MAX} characters; ${body.reason.length} so far`}
         >
-          <textarea
-            className="field"
-            rows={3}
-            maxLength={REASON_MAX}
-            value={reason}
-            onChange={(event) => change(setReason)(event.target.value)}
-          />
+          {(ids) => (
+            <textarea
+              {...ids}
+              className="field"
+              rows={3}
+              maxLength={REASON_MAX}
+              value={reason}
+              onChange={(event) => change(setReason)(event.target.value)}
+            />
+          )}
         </Labelled>
         <div className="grid gap-3 sm:grid-cols-2">
           <Labelled label="For whose sake">
-            <select
-              className="field"
-              value={tenant}
-              onChange={(event) => change(setTenant)(event.target.value)}
-            >
-              <option value="">the fleet's</option>
-              {names.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
+            {(ids) => (
+              <select
+                {...ids}
+                className="field"
+                value={tenant}
+                onChange={(event) => change(setTenant)(event.target.value)}
+              >
+                <option value="">the fleet's</option>
+                {names.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            )}
           </Labelled>
           <Labelled label="For how long">
-            <select
-              className="field"
-              value={term}
-              onChange={(event) => change(setTerm)(Number(event.target.value))}
-            >
-              {TERMS.map(([seconds, title]) => (
-                <option key={seconds} value={seconds}>
-                  {title}
-                </option>
-              ))}
-            </select>
+            {(ids) => (
+              <select
+                {...ids}
+                className="field"
+                value={term}
+                onChange={(event) => change(setTerm)(Number(event.target.value))}
+              >
+                {TERMS.map(([seconds, title]) => (
+                  <option key={seconds} value={seconds}>
+                    {title}
+                  </option>
+                ))}
+              </select>
+            )}
           </Labelled>
         </div>
         {tried.isError && <Failed error={tried.error} />}

@@ -1,5 +1,9 @@
 // Who has which role, and the runtimes that projects share.
+import { Link } from "@tanstack/react-router";
+import { useMay } from "@/app/may";
 import { may, useWho } from "@/app/who";
+import { RuntimeLink } from "@/nouns/runtimes/list";
+import { instanceTone } from "@/nouns/runtimes/tones";
 import { Badge } from "@/parts/badge";
 import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
@@ -33,9 +37,10 @@ export function MembersPanel({ tenant, project }: { tenant: string; project: str
   );
 }
 
-export function RuntimesPanel({ tenant }: { tenant: string }) {
+export function RuntimesPanel({ tenant, project }: { tenant: string; project?: string }) {
   const self = useWho();
-  const isOn = may(self, "scheduler.shared_runtime.read", { tenant });
+  const isOn = may(self, "scheduler.shared_runtime.read", { tenant, project });
+  const mayShare = useMay(tenant, null)("shared_runtime.create");
   const query = useRuntimes(tenant, isOn);
   if (!isOn) return null;
   return (
@@ -44,17 +49,21 @@ export function RuntimesPanel({ tenant }: { tenant: string }) {
         {(runtimes) =>
           runtimes.length === 0 ? (
             <Empty title="None">
-              <code className="font-mono text-xs">bailiwick shared --help</code> says how to make
-              one.
+              {mayShare && (
+                <Link to="/tenants/$tenant/share" params={{ tenant }} className="link">
+                  Share an app between projects
+                </Link>
+              )}
             </Empty>
           ) : (
             <ul className="space-y-1">
               {runtimes.map((each) => (
                 <li key={each.runtime} className="flex items-center justify-between gap-3">
                   <span className="truncate">
-                    {each.runtime} <span className="text-muted">{each.app}</span>
+                    <RuntimeLink tenant={tenant} runtime={each.runtime} />{" "}
+                    <span className="text-muted">{each.app}</span>
                   </span>
-                  <Badge word={each.phase} tone={each.phase === "running" ? "good" : "quiet"} />
+                  <Badge word={each.phase} tone={instanceTone(each.phase)} />
                 </li>
               ))}
             </ul>

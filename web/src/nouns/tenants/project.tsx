@@ -10,7 +10,7 @@ import { ObjectPage } from "@/parts/object-page";
 import { RowList } from "@/parts/row-list";
 import { Empty, Loaded } from "@/parts/states";
 import { QuotaPanel, SpendPanel } from "./money";
-import { MembersPanel } from "./people";
+import { MembersPanel, RuntimesPanel } from "./people";
 
 export function Page() {
   const { tenant, project } = useParams({ strict: false }) as { tenant: string; project: string };
@@ -44,6 +44,7 @@ export function Page() {
               <SpendPanel tenant={tenant} project={project} />
             )}
             <MembersPanel tenant={tenant} project={project} />
+            <RuntimesPanel tenant={tenant} project={project} />
           </div>
           <section aria-label="Jobs" className="space-y-2">
             <h2 className="font-semibold">Jobs</h2>

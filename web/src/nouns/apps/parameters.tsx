@@ -1,0 +1,67 @@
+// The fields that a version's manifest asks for.
+import { Labelled, Select, TextField } from "@/parts/labelled";
+import type { Parameter } from "./manifest";
+
+interface Terms {
+  parameters: Parameter[];
+  typed: Record<string, string>;
+  set: (typed: Record<string, string>) => void;
+}
+
+export function ParameterFields({ parameters, typed, set }: Terms) {
+  if (parameters.length === 0) return <p className="text-muted">This version has none.</p>;
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      {parameters.map((each) => (
+        <OneParameter
+          key={each.name}
+          parameter={each}
+          value={typed[each.name] ?? ""}
+          set={(value) => set({ ...typed, [each.name]: value })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function OneParameter({
+  parameter,
+  value,
+  set,
+}: {
+  parameter: Parameter;
+  value: string;
+  set: (value: string) => void;
+}) {
+  const { name, type, choices, isRequired } = parameter;
+  const fallback =
+    parameter.fallback === undefined ? "" : (JSON.stringify(parameter.fallback) ?? "");
+  const empty = fallback === "" ? "as the app decides" : `${fallback} unless told`;
+  const label = `${parameter.title || name}${isRequired ? "" : " (optional)"}`;
+  const hint = parameter.description || undefined;
+  const options = choices ?? (type === "boolean" ? ["true", "false"] : null);
+  if (options !== null) {
+    const rows = options.map((each) => [each, each] as const);
+    return <Select {...{ label, value, set, hint }} options={[["", empty], ...rows]} />;
+  }
+  if (type === "other") {
+    return (
+      <Labelled label={label} hint={hint ?? "JSON"}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className="field font-mono text-xs"
+            rows={2}
+            spellCheck={false}
+            placeholder={empty}
+            value={value}
+            onChange={(event) => set(event.target.value)}
+          />
+        )}
+      </Labelled>
+    );
+  }
+  return (
+    <TextField {...{ label, value, set, hint }} placeholder={empty} isNumber={type === "integer"} />
+  );
+}
