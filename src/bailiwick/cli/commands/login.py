@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli.shared.completions import complete_contexts
+from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.session import (
     CONTEXTS_MAX,
     ENVIRONMENT,
@@ -57,50 +58,48 @@ TENANTS_MAX = 20
 """Tenants of which the projects are asked for; whoever sees more names his."""
 
 
-_Provider = Annotated[
-    str | None,
-    typer.Option("--provider", help="Whose page to log in at, if the server has several."),
-]
-_Server = Annotated[
-    str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
-]
-_CaFile = Annotated[
-    str | None,
-    typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
-]
-_Context = Annotated[
-    str | None,
-    typer.Option(
-        "--context",
-        metavar="NAME",
-        help="What to call this login; else the one of that server, or a new one.",
-        autocompletion=complete_contexts,
-    ),
-]
-_Federated = Annotated[
-    str | None,
-    typer.Option(
-        "--federated",
-        metavar="ACCOUNT=FILE",
-        help="As a service account: with what a CI system signed (a JWT), or a key.",
-    ),
-]
+@dataclasses.dataclass(frozen=True)
+class LoginOptions:
+    """Where to log in, and in which way."""
 
-
-@command.command()
-def login(
     code: Annotated[
         str | None,
         typer.Argument(metavar="[CODE]", help="A one-time login code; without, a provider's page."),
-    ] = None,
-    *,
-    provider: _Provider = None,
-    server: _Server = None,
-    ca_file: _CaFile = None,
-    context: _Context = None,
-    ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h",
-    federated: _Federated = None,
-) -> None:
+    ] = None
+    provider: Annotated[
+        str | None,
+        typer.Option("--provider", help="Whose page to log in at, if the server has several."),
+    ] = None
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="URL", help="Else the last one's, or local.")
+    ] = None
+    ca_file: Annotated[
+        str | None,
+        typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
+    ] = None
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            metavar="NAME",
+            help="What to call this login; else the one of that server, or a new one.",
+            autocompletion=complete_contexts,
+        ),
+    ] = None
+    ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h"
+    federated: Annotated[
+        str | None,
+        typer.Option(
+            "--federated",
+            metavar="ACCOUNT=FILE",
+            help="As a service account: with what a CI system signed (a JWT), or a key.",
+        ),
+    ] = None
+
+
+@command.command()
+@with_options(LoginOptions)
+def login(options: LoginOptions) -> None:
     """Exchange a one-time code for a session, which later commands use.
 
     Without a code you log in at a provider's page, in any browser. A login to another server is
@@ -111,15 +110,16 @@ def login(
     """
     from bailiwick.wire.people import TTL_S_MAX
 
-    shown = None if federated is None else _shown(federated)
+    code, provider = options.code, options.provider
+    shown = None if options.federated is None else _shown(options.federated)
     if (code is not None) + (provider is not None) + (shown is not None) > 1:
         raise InvalidValue("login", "...", "one way: a code, --provider or --federated")
-    told = None if context is None else check_context(context)
-    name, before = place_login(stored_contexts(), told or named_context(), server=server)
+    told = None if options.context is None else check_context(options.context)
+    name, before = place_login(stored_contexts(), told or named_context(), server=options.server)
     # Later commands run in other folders.
-    trusted = None if ca_file is None else os.path.abspath(ca_file)
+    trusted = None if options.ca_file is None else os.path.abspath(options.ca_file)
     session = Session(server=before.server, ca_file=trusted or before.ca_file)
-    ttl_s = parse_term_s("--ttl", ttl, most_s=TTL_S_MAX)
+    ttl_s = parse_term_s("--ttl", options.ttl, most_s=TTL_S_MAX)
     with connect(session) as client:
         if shown is not None:
             found = _become(client, shown, ttl_s=ttl_s)
