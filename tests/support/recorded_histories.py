@@ -69,6 +69,13 @@ from bailiwick.kernel.people.commands import (
     RevokeToken,
     SetMember,
 )
+from bailiwick.kernel.people.credential_commands import (
+    AddAccountKey,
+    DeleteAccountKey,
+    DeleteAccountTrust,
+    GrantAccountToken,
+    SetAccountTrust,
+)
 from bailiwick.kernel.people.home_commands import EndOffer, OfferRole, SetHome
 from bailiwick.kernel.work.commands import Release
 from bailiwick.kernel.work.execs.commands import NoteExecEnded, NoteExecStarted, NoteFilesCopied
@@ -288,6 +295,44 @@ def _of_homes(chance: Random) -> Command:
             *(EndOffer(member, outcome, tenant, project) for outcome in OfferOutcome),
             SetHome(member, chance.choice((None, tenant))),
             ChangeProject(tenant, "p", is_open=chance.random() < 0.7),
+        ]
+    )
+
+
+def _credentials() -> Campus:
+    """How programs become accounts of two tenants: rules, keys that are rotated, what they get."""
+    chance, campus = Random(35), Campus()
+    for tenant in ("t0", "t1"):
+        accounts = (CreateAccount(f"{tenant}-{each}", tenant) for each in ("bot", "ci"))
+        for command in (CreateTenant(tenant), *accounts):
+            campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
+    for step in range(400):
+        campus.now_ms += chance.choice((0, 1, 4_000, 600_000))
+        command = _of_credentials(chance, campus.now_ms, step)
+        envelope = Envelope(command, f"actor-{step % 3}", f"req-{step}")
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_credentials(chance: Random, now_ms: int, step: int) -> Command:
+    account = f"t{chance.randrange(2)}-{chance.choice(('bot', 'ci'))}"
+    rule, key = f"rule-{chance.randrange(3)}", f"key-{chance.randrange(max(1, step // 8) + 1)}"
+    digest = sha256(f"{step}".encode()).hexdigest()
+    until, issuer = now_ms + chance.choice((60_000, 900_000, 10**7)), "https://ci.example"
+    keys = chance.choice((None, tuple(list(Permission)[:2])))
+    overlap = chance.choice((None, 0, 60_000))
+    claimed = (None, rule, chance.choice((issuer, "https://other.example")), "repo:x", digest)
+    return chance.choice(
+        [
+            SetAccountTrust(account, rule, issuer, "bailiwick", ("sub=repo:*:main",), keys),
+            DeleteAccountTrust(account, rule),
+            AddAccountKey(account, key, digest, chance.choice((1_000, 10**7)), overlap, keys),
+            AddAccountKey(account, key, digest, chance.choice((1_000, 10**7)), overlap, keys),
+            DeleteAccountKey(account, key),
+            GrantAccountToken(f"got-{step}", account, digest, until, key),
+            GrantAccountToken(f"got-{step}", account, digest, until, *claimed),
+            ChangeAccount(account, is_enabled=chance.random() < 0.8),
         ]
     )
 
@@ -547,6 +592,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "shared-use-122": shared_use,
     "endpoints-125": endpoints,
     "homes-34": _homes,
+    "credentials-35": _credentials,
 }
 
 
