@@ -38,6 +38,13 @@ def ci() -> Iterator[SmallIssuer]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def other_ci() -> Iterator[SmallIssuer]:
+    """One more that the operator allowed, of which no rule speaks."""
+    with small_issuer() as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
 def fresh(ci: SmallIssuer) -> None:
     ci.more, ci.keys = {}, [ci.key.as_dict(private=False)]
@@ -49,9 +56,12 @@ def clock() -> MovedClock:
 
 
 @pytest.fixture
-def house(tmp_path: Path, clock: MovedClock, ci: SmallIssuer) -> Iterator[HttpHouse]:
+def house(
+    tmp_path: Path, clock: MovedClock, ci: SmallIssuer, other_ci: SmallIssuer
+) -> Iterator[HttpHouse]:
     """With an account of the first tenant that reads its project."""
-    book = LoginBook({}, "http://testserver", {ci.issuer: IssuerClient(ci.issuer, None, clock)})
+    allowed = {each.issuer: IssuerClient(each.issuer, None, clock) for each in (ci, other_ci)}
+    book = LoginBook({}, "http://testserver", allowed)
     terms = AppTerms(guesses=Allowance(burst=1000), notes=Allowance(burst=1000))
     parts = make_parts(logins=book)
     with http_house(tmp_path, parts=parts, clock=clock, terms=terms) as made:
@@ -126,6 +136,16 @@ def test_a_job_becomes_the_account_for_minutes_and_the_journal_says_who(
     assert house.records("account_token_granted")[-1]["assertion"] == told["assertion"]
     clock.ahead_ms = 901_000
     assert whoami(house, found["access_token"]).status_code == 401
+
+
+def test_what_one_issuer_is_trusted_with_no_other_can_say(
+    house: HttpHouse, ci: SmallIssuer, other_ci: SmallIssuer, clock: MovedClock
+) -> None:
+    trust(house, ci)
+    assert refused(house, exchange(house, signed(other_ci, clock))) == "federation_not_trusted"
+    forged = signed(other_ci, clock, iss=ci.issuer)
+    assert refused(house, exchange(house, forged)) == "federation_token_invalid"
+    assert exchange(house, signed(ci, clock)).status_code == 200
 
 
 def test_whatever_is_wrong_the_answer_is_the_same(

@@ -166,5 +166,6 @@ def test_what_cannot_sign_is_left_out_of_the_keys() -> None:
     shared = OctKey.import_key(b"k" * 32).as_dict()
     sealing = KEY.as_dict(private=False) | {"use": "enc"}
     broken = {"kty": "RSA", "n": "!", "e": "AQAB"}
-    rows = [shared, sealing, broken, 7, EC.as_dict(private=False)]
+    leaked = KEY.as_dict(private=True)  # what everybody can read signs nothing that counts
+    rows = [shared, sealing, broken, leaked, 7, EC.as_dict(private=False)]
     assert [key.key_type for key in read_keys({"keys": rows}).keys] == ["EC"]
