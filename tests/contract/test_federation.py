@@ -190,6 +190,19 @@ def test_every_condition_of_one_rule_counts_and_rules_are_not_mixed(
     assert exchange(house, signed(ci, clock, environment="prod")).status_code == 200
 
 
+def test_a_rule_lets_nobody_into_another_account(
+    house: HttpHouse, ci: SmallIssuer, clock: MovedClock
+) -> None:
+    trust(house, ci)
+    house.do(cmd.CreateAccount("strict", OWN))
+    rule = {"rule": "main", "issuer": ci.issuer, "audience": AUDIENCE, "conditions": ["sub=x"]}
+    answer = house.ask(BOSS, "PUT", "/v1/service-accounts/strict/trust", json=rule)
+    assert answer.status_code == 200, answer.text
+    shown = signed(ci, clock)
+    assert refused(house, exchange(house, shown, account="strict")) == "federation_not_trusted"
+    assert exchange(house, shown).status_code == 200
+
+
 def test_a_rule_that_is_deleted_and_an_account_that_is_disabled_let_nobody_in(
     house: HttpHouse, ci: SmallIssuer, clock: MovedClock
 ) -> None:
