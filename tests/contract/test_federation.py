@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from joserfc.jwk import RSAKey
 
-from bailiwick.iam import Permission, Role
+from bailiwick.iam import Permission, Role, ScopeLevel
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.server.http.app import AppTerms
 from bailiwick.server.http.context import LoginBook
@@ -340,6 +340,21 @@ def test_who_manages_accounts_but_makes_no_tokens_sets_none(
     for method, path, given in (("PUT", "trust", body), ("POST", "keys", {})):
         found = house.client.request(method, f"{HERE}/{path}", json=given, headers=headers)
         assert found.status_code == 403, found.text
+
+
+def test_nobody_gets_by_a_rule_or_key_what_he_may_not_himself(
+    house: HttpHouse, ci: SmallIssuer
+) -> None:
+    """Who manages accounts, and no more, makes no way for himself to one that may more."""
+    keys = (Permission.ACCOUNT_MANAGE, Permission.ACCOUNT_READ, Permission.TOKEN_ISSUE)
+    house.do(cmd.SetRole("clerk", ScopeLevel.TENANT, keys, OWN))
+    house.do(cmd.SetMember("carl", None, OWN, None, "clerk"))
+    headers = bearer(house.token("carl"))
+    body = {"rule": "main", "issuer": ci.issuer, "audience": AUDIENCE, "conditions": [PATTERN]}
+    for method, path, given in (("PUT", "trust", body), ("POST", "keys", {})):
+        found = house.client.request(method, f"{HERE}/{path}", json=given, headers=headers)
+        assert found.status_code == 403, found.text
+        assert house.records("access_refused")[-1]["reason"] == "beyond_reach"
 
 
 def test_what_a_narrowed_token_sets_carries_no_more_than_it_did(
