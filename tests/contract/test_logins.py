@@ -51,9 +51,15 @@ def campus() -> Iterator[OidcProvider]:
 
 
 @pytest.fixture(scope="module")
-def house(campus: OidcProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
-    client = ProviderClient(campus.provider(more=ROLES), SystemClock())
-    parts = make_parts(logins=LoginBook({"campus": client}, HOME))
+def clients(campus: OidcProvider) -> dict[str, ProviderClient]:
+    return {"campus": ProviderClient(campus.provider(more=ROLES), SystemClock())}
+
+
+@pytest.fixture(scope="module")
+def house(
+    clients: dict[str, ProviderClient], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HttpHouse]:
+    parts = make_parts(logins=LoginBook(clients, HOME))
     with http_house(tmp_path_factory.mktemp("logins"), parts=parts) as made:
         yield made
 
@@ -220,6 +226,16 @@ def test_only_the_browser_that_began_a_login_ends_it(
     assert word in [each["reason"] for each in house.records("access_refused")]
     # A stranger's code with one's own state: the verifier is not that code's.
     assert refusal(mine.end(code=other.given["code"])) == "login_provider_refused"
+
+
+def test_what_began_at_one_provider_does_not_end_at_another(
+    house: HttpHouse, clients: dict[str, ProviderClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever runs one of two providers could end the logins of the other's people."""
+    monkeypatch.setitem(clients, "twin", clients["campus"])
+    attempt = Attempt(house, "eve")
+    attempt.back = attempt.back.replace("/campus/", "/twin/")
+    assert refusal(attempt.end()) == "login_state_mismatch"
 
 
 def test_a_code_counts_once(house: HttpHouse, campus: OidcProvider) -> None:
