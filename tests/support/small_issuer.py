@@ -23,6 +23,8 @@ class SmallIssuer:
     keys: list[dict[str, Any]]
     more: dict[str, Any] = field(default_factory=dict)
     """What its document says instead."""
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What it answers at other paths."""
     asked: list[str] = field(default_factory=list)
 
     def sign(self, *, key: RSAKey | None = None, kid: str = "one", **claims: Any) -> str:
@@ -36,7 +38,7 @@ class SmallIssuer:
         self.asked.append(path)
         if path == "/.well-known/openid-configuration":
             return {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys"} | self.more
-        return {"keys": self.keys} if path == "/keys" else None
+        return {"keys": self.keys} if path == "/keys" else self.pages.get(path)
 
 
 @contextmanager
