@@ -238,6 +238,38 @@ def test_what_began_at_one_provider_does_not_end_at_another(
     assert refusal(attempt.end()) == "login_state_mismatch"
 
 
+def test_a_terminal_gets_the_session_that_it_began_and_nobody_elses(
+    house: HttpHouse,
+    campus: OidcProvider,
+    clients: dict[str, ProviderClient],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    campus.put_people({"ida": []})
+    monkeypatch.setitem(clients, "twin", clients["campus"])
+    begun = house.client.post("/v1/login/campus/device").json()
+
+    def poll(device: str, provider: str = "campus") -> Any:
+        return house.client.post(f"/v1/login/{provider}/device/token", json={"device": device})
+
+    assert poll(begun["device"]).json()["session"] is None
+    Visitor("ida").visit(begun["verification_uri_complete"])
+    strange = [
+        poll(begun["device"], "twin"),
+        poll(begun["device"][:-4] + "AAAA"),
+        poll(Attempt(house, "ida").note),  # a browser's note is no terminal's
+    ]
+    for found in strange:
+        assert (found.status_code, found.json()["details"]["reason"]) == (
+            401,
+            "login_state_mismatch",
+        )
+    token = poll(begun["device"]).json()["session"]["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    who = house.client.get("/v1/whoami", headers=headers).json()
+    assert who["principal"] == "campus:ida"
+    assert poll(begun["device"]).status_code == 401  # once
+
+
 def test_a_code_counts_once(house: HttpHouse, campus: OidcProvider) -> None:
     campus.put_people({"fay": []})
     attempt = Attempt(house, "fay")
