@@ -31,7 +31,7 @@ from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.jobs import Job
 from bailiwick.wire.work import Lease
-from tests.support.command_line import COMMAND
+from tests.support.command_line import COMMAND, log_out
 from tests.support.http_server import Served, served_house, served_jobs
 from tests.support.waiting import WAIT_S, until
 
@@ -62,10 +62,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """The command line in this process, with a home of its own."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def run(*arguments: str) -> Ended:

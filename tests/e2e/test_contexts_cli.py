@@ -16,6 +16,7 @@ from bailiwick.cli.main import main
 from bailiwick.cli.shared import session as kept
 from bailiwick.cli.shared.completions import complete_contexts
 from bailiwick.vocab.errors import Damaged, InvalidValue
+from tests.support.command_line import log_out
 from tests.support.http_server import Served, served_house
 
 
@@ -42,10 +43,7 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, S
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def run(*words: str) -> Ended:

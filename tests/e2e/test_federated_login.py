@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import COMMAND, run
+from tests.support.command_line import run, server_with_providers
 from tests.support.ports import free_port
 from tests.support.small_issuer import SmallIssuer, small_issuer
-from tests.support.waiting import WAIT_S
 
 
 @pytest.fixture(scope="module")
@@ -24,26 +22,10 @@ def ci() -> Iterator[SmallIssuer]:
 @pytest.fixture(scope="module")
 def server(ci: SmallIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """The server's address, and the code of its administrator."""
-    folder, port, code = tmp_path_factory.mktemp("server"), free_port(), ""
-    settings = folder / "providers.toml"
-    settings.write_text(f'[federation.ci]\nissuer = "{ci.issuer}"\n')
-    words = ["up", "--data-dir", str(folder / "data"), "--port", str(port), "--no-node"]
-    process = subprocess.Popen(
-        [str(COMMAND), *words, "--providers", str(settings)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:  # ends when it says how to log in, or with the process
-            if line.strip().startswith("bailiwick login"):
-                code = line.split()[-1]
-                break
+    folder, port = tmp_path_factory.mktemp("server"), free_port()
+    settings = f'[federation.ci]\nissuer = "{ci.issuer}"\n'
+    with server_with_providers(folder, settings, port=port) as code:
         yield f"http://127.0.0.1:{port}", code
-    finally:
-        process.terminate()
-        process.communicate(timeout=WAIT_S)
 
 
 def test_a_job_logs_in_with_what_its_ci_system_signed_and_later_with_a_key(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from bailiwick.cli.shared.completions import (
     complete_retries,
 )
 from bailiwick.server.process import ProcessOptions, _welcome
+from tests.support.command_line import log_out
 from tests.support.http_server import Served, served_jobs
 from tests.support.waiting import until
 
@@ -49,10 +49,7 @@ def cli(
     capsys: pytest.CaptureFixture[str],
 ) -> Cli:
     """The command line in this process, as the tenant's admin."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("BAILIWICK_SERVER", jobs.url)
     monkeypatch.setenv("BAILIWICK_TOKEN", jobs.token("ann"))
     monkeypatch.setenv("BAILIWICK_TENANT", "lab")

@@ -14,6 +14,7 @@ import pytest
 
 from bailiwick.cli.main import main
 from bailiwick.executors.local.modes import JobMode, can_sandbox
+from tests.support.command_line import log_out
 from tests.support.http_server import served_jobs
 from tests.support.oci_images import folder, layer, pack, programs, row
 from tests.support.small_registry import SECRET, USER, SmallRegistry, small_registry
@@ -37,10 +38,7 @@ def cli(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> Cli:
     """The command line in this process."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
 
     def run(*words: str) -> Ended:
         with pytest.raises(SystemExit) as ended:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bailiwick.cli.main import main
+from tests.support.command_line import log_out
 from tests.support.http_server import Served, served_house
 
 AsOne = Callable[..., tuple[int, str]]
@@ -28,10 +28,7 @@ def as_one(
     capsys: pytest.CaptureFixture[str],
 ) -> AsOne:
     """Run a command as somebody: how it ended, and all that it printed."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("BAILIWICK_SERVER", house.url)
 
     def run(who: str, *words: str) -> tuple[int, str]:

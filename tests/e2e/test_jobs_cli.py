@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from bailiwick.cli.main import main
+from tests.support.command_line import log_out
 from tests.support.http_server import Served, served_jobs
 from tests.support.waiting import until
 
@@ -41,10 +41,7 @@ def people(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Callable[[str, str], Cli]:
     """The command line in this process, as somebody of a tenant."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("BAILIWICK_SERVER", jobs.url)
 
     def be(who: str, tenant: str) -> Cli:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from bailiwick.cli.main import main
 from bailiwick.wire.base import Page
 from bailiwick.wire.billing import BudgetStanding, Correction, Invoice, InvoiceHead, Stretch
 from bailiwick.wire.usage import FleetUsage, RateChange, Rates, Usage
+from tests.support.command_line import log_out
 from tests.support.http_house import INVOICE
 from tests.support.http_server import Served, served_house
 
@@ -51,10 +51,7 @@ def cli(
     capsys: pytest.CaptureFixture[str],
 ) -> Cli:
     """The command line of the fleet's admin, at the tenant ``lab``."""
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("BAILIWICK_SERVER", house.url)
     monkeypatch.setenv("BAILIWICK_TOKEN", house.token("fleet_admin"))
     monkeypatch.setenv("BAILIWICK_TENANT", "lab")

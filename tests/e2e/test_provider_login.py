@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import COMMAND, run
+from tests.support.command_line import COMMAND, run, server_with_providers
 from tests.support.oidc_provider import SECRET, OidcProvider, Visitor, oidc_provider
 from tests.support.ports import free_port
 from tests.support.waiting import WAIT_S, until
@@ -37,26 +37,11 @@ def server(
     campus: OidcProvider, port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("server")
-    settings, secret = folder / "providers.toml", folder / "secret"
-    settings.write_text(campus.settings(more=ROLES))
+    secret = folder / "secret"
     secret.write_text(f"{SECRET}\n")
     secret.chmod(0o600)
-    words = ["up", "--data-dir", str(folder / "data"), "--port", str(port), "--no-node"]
-    process = subprocess.Popen(
-        [str(COMMAND), *words, "--providers", str(settings)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:  # ends when it says how to log in, or with the process
-            if line.strip().startswith("bailiwick login"):
-                break
+    with server_with_providers(folder, campus.settings(more=ROLES), port=port):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.communicate(timeout=WAIT_S)
 
 
 def test_a_terminal_logs_in_while_its_person_says_yes_in_a_browser(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from bailiwick.cli.main import main
 from bailiwick.clusters.slurm.parse import JOB_FIELDS
 from bailiwick.kernel import Release
 from bailiwick.vocab.words import LeaseClass
+from tests.support.command_line import log_out
 from tests.support.http_server import Served, served_house
 from tests.support.kernel_histories import Campus, granted, node
 
@@ -27,10 +27,7 @@ TEN_S = 10_000
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    for name in [*os.environ]:
-        if name.startswith("BAILIWICK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    log_out(monkeypatch, tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: str) -> tuple[int, str, str]:

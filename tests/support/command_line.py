@@ -72,6 +72,35 @@ def call(*arguments: object, given: str = "", cwd: Path | None = None, **env: st
     )
 
 
+def log_out(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Have commands of this process know no login, of whoever runs the tests or of other tests."""
+    for name in [*os.environ]:
+        if name.startswith("BAILIWICK_"):
+            patch.delenv(name)
+    patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+
+
+@contextmanager
+def server_with_providers(folder: Path, settings: str, *, port: int) -> Iterator[str]:
+    """The code of the administrator of a server in its own process, with this file."""
+    (folder / "providers.toml").write_text(settings)
+    words = ["up", "--data-dir", str(folder / "data"), "--port", str(port), "--no-node"]
+    process = subprocess.Popen(
+        [str(COMMAND), *words, "--providers", str(folder / "providers.toml")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    try:
+        assert process.stdout is not None
+        # Ends when it says how to log in, or with the process.
+        told = (line.split() for line in process.stdout)
+        yield next((words[-1] for words in told if words[:2] == ["bailiwick", "login"]), "")
+    finally:
+        process.terminate()
+        process.communicate(timeout=WAIT_S)
+
+
 def _text(raw: io.BytesIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
 
