@@ -6,6 +6,7 @@ Rules:
 - Reads and rehearsals run on the read model: they see all that was durable when they were asked
   for, and cost the writer nothing. A read must give back values of its own: it may neither keep
   nor change the state. ``lookup`` is for one thing by its key, and goes before longer reads.
+- ``copied`` is for whoever wants to try something: it is given a copy of the state, of its own.
 - A call costs no thread. Answers of one commit are handed to the loop together, by one wake-up.
 - Every wait is bounded. A command without an answer in time is ``Unavailable``: its outcome is
   open, and the same key tells it.
@@ -27,6 +28,7 @@ from bailiwick.kernel.slices import decide
 from bailiwick.runtime.feed import Feed
 from bailiwick.runtime.replica import Role, Ticket, View
 from bailiwick.runtime.runner import Runner
+from bailiwick.runtime.state_copy import OneAtATime, copy_of
 from bailiwick.vocab.errors import Unavailable
 
 T = TypeVar("T")
@@ -116,6 +118,12 @@ class Gateway:
 
         return await self.read(first)
 
+    async def copied(self, use: Callable[[bytes, int], T]) -> T:
+        """What ``use`` makes of a copy of the state and the time, in a thread of its own."""
+        async with self._here().trying.turn():
+            data, now_ms = await self.read(lambda view: (copy_of(view.state), view.now_ms))
+            return await asyncio.to_thread(use, data, now_ms)
+
     async def records(self, first: int, limit: int) -> list[bytes]:
         """Up to ``limit`` durable lines from number ``first`` on; none at the journal's end."""
         self._check()
@@ -160,6 +168,7 @@ class _Exchange:
         self._waiting: dict[asyncio.Future[Any], tuple[float, str]] = {}
         self._settled: deque[tuple[asyncio.Future[Any], Callable[[], None]]] = deque()
         self._woken = self._sweeping = False
+        self.trying = OneAtATime()
 
     async def wait(self, begin: Callable[[_Reply[T]], None], *, what: str, wait_s: float) -> T:
         """Begin, and wait until there is a reply or the time is over."""

@@ -20,6 +20,7 @@ from bailiwick.kernel import Done, RemoveBudget, SetBudget
 from bailiwick.kernel.money.rules import BudgetView, look_at_budget
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.foreseeing.changes import BudgetForeseen, foresee_budget
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.rating import Period, accounts_of, prices_in, rate_period
 from bailiwick.services.tables import StoreTables
@@ -63,25 +64,32 @@ async def put(
     scope: Scope,
     opening_micros: int | None = None,
     seen: str | None = None,
-) -> Done:
-    """Replace a budget; for the same period it goes on counting."""
+) -> tuple[Done, BudgetForeseen | None]:
+    """Replace a budget; for the same period it goes on counting. A dry run tells what follows."""
     caller.require(scope)
     await caller.lookup(lambda view: view.state.directory.check_scope(scope))
     wanted = budget()
     repeated = await caller.lookup(lambda view: _repeated(view, caller, wanted))
     if repeated is not None:
-        return repeated
+        return repeated, None
     if opening_micros is None:
         opening_micros = await _opening(caller, tables, wanted)
-    return await caller.change(SetBudget(wanted, opening_micros, seen))
+    return await _change(caller, SetBudget(wanted, opening_micros, seen), scope=scope)
 
 
-async def remove(caller: Caller, scope: Scope) -> Done:
+async def remove(caller: Caller, scope: Scope) -> tuple[Done, BudgetForeseen | None]:
     """What the tenant or project spends is no longer limited by a budget of its own."""
     caller.require(scope)
     tenant = str(scope.tenant)
     await caller.lookup(lambda view: view.state.directory.tenant(tenant))
-    return await caller.change(RemoveBudget(tenant, scope.project))
+    return await _change(caller, RemoveBudget(tenant, scope.project), scope=scope)
+
+
+async def _change(
+    caller: Caller, change: SetBudget | RemoveBudget, *, scope: Scope
+) -> tuple[Done, BudgetForeseen | None]:
+    done = await caller.change(change)
+    return done, await foresee_budget(caller, change, scope=scope) if caller.dry_run else None
 
 
 def _place(scope: Scope) -> str:

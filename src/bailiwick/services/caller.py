@@ -222,6 +222,11 @@ class Caller:
         self._check()
         return await self.gateway.lookup(self._aged(find))
 
+    async def copied(self, use: Callable[[bytes, int], T]) -> T:
+        """What ``use`` makes of a copy of the state and the time; the state stays as it is."""
+        self._check()
+        return await self.gateway.copied(use)
+
     def _aged(self, read: Callable[[View], T]) -> Callable[[View], T]:
         def aged(view: View) -> T:
             self.age_ms = max(self.age_ms, view.age_ms)

@@ -38,6 +38,7 @@ from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.foreseeing.changes import ModeForeseen, foresee_node
 from bailiwick.services.gate.attesting import Attesting
 from bailiwick.services.gate.nonces import Nonce
 from bailiwick.services.leases import member_leases, operated_by
@@ -193,10 +194,11 @@ async def depart_node(caller: Caller, node: str) -> Done:
     return await caller.change(DepartNode(node))
 
 
-async def change_mode(caller: Caller, change: ChangeMode) -> Done:
-    """Move a node in the mode table."""
+async def change_mode(caller: Caller, change: ChangeMode) -> tuple[Done, ModeForeseen | None]:
+    """Move a node in the mode table; a dry run tells what that would do."""
     caller.require(FLEET)
-    return await caller.change(change)
+    done = await caller.change(change)
+    return done, await foresee_node(caller, change) if caller.dry_run else None
 
 
 async def quarantine_node(caller: Caller, node: str, *, reason: str, grace_ms: int | None) -> Done:

@@ -33,7 +33,7 @@ async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[Waitin
 
 async def read_entry(caller: Caller, entry_id: int) -> WaitingEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
-    await _require_entry(caller, entry_id)
+    await require_entry(caller, entry_id)
     return await caller.read(lambda view: waiting_entry(view.state, entry_id, now_ms=view.now_ms))
 
 
@@ -47,11 +47,13 @@ async def jobs_waiting(jobs: Jobs | None, entries: Sequence[WaitingEntry]) -> di
 async def cancel_entry(caller: Caller, entry_id: int) -> Done:
     """Take a waiting request out of the queue."""
     command = Cancel(entry_id)
-    await _require_entry(caller, entry_id, command=command)
+    await require_entry(caller, entry_id, command=command)
     return await caller.change(command)
 
 
-async def _require_entry(caller: Caller, entry_id: int, *, command: Command | None = None) -> None:
+async def require_entry(caller: Caller, entry_id: int, *, command: Command | None = None) -> None:
+    """Go on only if the caller has the action's key where the request waits."""
+
     def owner(view: View) -> Scope | None:
         entry = view.state.line.entries.get(entry_id)
         return None if entry is None else Scope(*Owner.of(entry.request))

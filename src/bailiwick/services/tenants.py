@@ -35,6 +35,7 @@ from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom, QuotaScope
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.services.caller import Caller, Deferred, Hidden, sees
+from bailiwick.services.foreseeing.changes import QuotaForeseen, foresee_quota
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.roles import check_hand_out
 from bailiwick.vocab.errors import InvalidValue
@@ -247,8 +248,10 @@ async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
 
 async def set_quota(
     caller: Caller, scope: Scope, *, quota: Deferred[Quota], seen: str | None
-) -> Done:
-    """Replace everything that a tenant or project is allowed."""
+) -> tuple[Done, QuotaForeseen | None]:
+    """Replace everything that a tenant or project is allowed; a dry run tells what follows."""
     caller.require(scope)
     await caller.lookup(lambda view: view.state.directory.check_scope(scope))
-    return await caller.change(SetQuota(str(scope.tenant), quota(), scope.project, seen))
+    change = SetQuota(str(scope.tenant), quota(), scope.project, seen)
+    done = await caller.change(change)
+    return done, await foresee_quota(caller, change) if caller.dry_run else None

@@ -313,20 +313,25 @@ class Changes:
         return replace(before, **values)
 
     def _quota(self, scope: QuotaScope, before: Quota) -> Quota:
-        # Assigning keeps a limit's place: a quota that says the same must stay equal.
-        limits = {limit.dimension: limit for limit in before.limits}
-        table = {each.generation: each for each in before.gpu_generations}
-        for change in self._quotas.get(scope, ()):
-            what, limit = change.what, change.limit
-            if isinstance(what, Dimension) and limit is not None:
-                limits[what] = ResourceLimit(what, limit)
-            elif isinstance(what, Dimension):
-                limits.pop(what, None)
-            elif limit is not None:
-                table[what] = GpuGenerationQuota(what, limit)
-            else:
-                table.pop(what, None)
-        return Quota(tuple(limits.values()), tuple(table.values()), before.burst)
+        return changed_quota(before, self._quotas.get(scope, ()))
+
+
+def changed_quota(before: Quota, changes: Iterable[QuotaChange]) -> Quota:
+    """The quota with other limits; what no change is about stays."""
+    # Assigning keeps a limit's place: a quota that says the same must stay equal.
+    limits = {limit.dimension: limit for limit in before.limits}
+    table = {each.generation: each for each in before.gpu_generations}
+    for change in changes:
+        what, limit = change.what, change.limit
+        if isinstance(what, Dimension) and limit is not None:
+            limits[what] = ResourceLimit(what, limit)
+        elif isinstance(what, Dimension):
+            limits.pop(what, None)
+        elif limit is not None:
+            table[what] = GpuGenerationQuota(what, limit)
+        else:
+            table.pop(what, None)
+    return Quota(tuple(limits.values()), tuple(table.values()), before.burst, before.ceiling)
 
 
 _OF_SCOPE = (SetQuota, SetShare)

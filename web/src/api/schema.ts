@@ -2048,6 +2048,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/queue/{entry_id}/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask what would become of a waiting request
+         * @description What would become of a waiting request if what is supposed were so; nothing is changed.
+         *
+         *     Needs the permission `scheduler.queue.read` where the request belongs.
+         */
+        post: operations["queue_whatif"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rates": {
         parameters: {
             query?: never;
@@ -4616,6 +4638,19 @@ export interface components {
             ttl_ms: number;
         };
         /**
+         * AtOnce
+         * @description What the scheduler would do as soon as the change counts.
+         */
+        AtOnce: {
+            ends: components["schemas"]["TouchedOnes"];
+            hopeless: components["schemas"]["TouchedOnes"];
+            /** Looked */
+            looked: number;
+            /** Others End */
+            others_end: number;
+            starts: components["schemas"]["TouchedOnes"];
+        };
+        /**
          * AttachmentPhase
          * @description How far a project's part in a shared runtime has come.
          * @enum {string}
@@ -4701,6 +4736,26 @@ export interface components {
             until_ms?: number | null;
         };
         /**
+         * BudgetConsequence
+         * @description What another budget would do.
+         */
+        BudgetConsequence: {
+            /** After Micros */
+            after_micros: number | null;
+            at_once: components["schemas"]["AtOnce"];
+            /** Before Micros */
+            before_micros: number | null;
+            /** Currency */
+            currency: string;
+            /** Projected Micros */
+            projected_micros: number | null;
+            /** Spent Micros */
+            spent_micros: number | null;
+            state: components["schemas"]["BudgetState"] | null;
+            /** Used Up Ms */
+            used_up_ms: number | null;
+        };
+        /**
          * BudgetExhausted
          * @description The money set aside does not cover the request.
          */
@@ -4719,6 +4774,22 @@ export interface components {
             requested_micros: number;
             /** Spent Micros */
             spent_micros: number;
+        };
+        /**
+         * BudgetSet
+         * @description A tenant or project has another budget; or (dry run) what that would do.
+         *
+         *     The consequence is null in a dry run too if it could not be tried.
+         */
+        BudgetSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["BudgetConsequence"] | null;
+            /** Seq */
+            seq: number | null;
         };
         /**
          * BudgetStanding
@@ -7391,6 +7462,22 @@ export interface components {
             left_ms: number;
         };
         /**
+         * LeavingLease
+         * @description A lease that would be ended, where it runs, and until when it may.
+         *
+         *     Of one that the caller may not read, its number and its tenant's name are not told.
+         */
+        LeavingLease: {
+            /** Lease Id */
+            lease_id: number | null;
+            /** Node */
+            node: string;
+            /** Tenant */
+            tenant: string;
+            /** Until Ms */
+            until_ms: number;
+        };
+        /**
          * LifecycleEvent
          * @description The events that every instance's life is told by.
          * @enum {string}
@@ -7402,6 +7489,20 @@ export interface components {
          * @enum {string}
          */
         LifeStep: "upgrade" | "rollback" | "delete";
+        /**
+         * LimitChange
+         * @description One limit before and after; null where there is none.
+         */
+        LimitChange: {
+            /** After */
+            after: number | null;
+            /** Before */
+            before: number | null;
+            /** Over */
+            over: number;
+            /** Used */
+            used: number;
+        };
         /**
          * LineMember
          * @description Whose member used it: which instance of which app, how that is run, and what for.
@@ -7571,6 +7672,40 @@ export interface components {
              * @enum {string}
              */
             reason?: "operator_drain" | "operator_mig_profile_change" | "maintenance_window" | "policy_violation_recovery";
+        };
+        /**
+         * ModeConsequence
+         * @description What a change of a node's mode would do.
+         */
+        ModeConsequence: {
+            /** Elsewhere */
+            elsewhere: number;
+            /** Gangs */
+            gangs: number;
+            /** Leases */
+            leases: components["schemas"]["LeavingLease"][];
+            /** Leaving */
+            leaving: number;
+            /** Room */
+            room: components["schemas"]["RoomLeft"][];
+            /** Staying */
+            staying: number;
+            /** Until Ms */
+            until_ms: number | null;
+        };
+        /**
+         * ModeSet
+         * @description A node has another mode; or (dry run) what that would do.
+         */
+        ModeSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["ModeConsequence"] | null;
+            /** Seq */
+            seq: number | null;
         };
         /**
          * NewAccount
@@ -7884,6 +8019,15 @@ export interface components {
             node: string;
             resources: components["schemas"]["Resources"];
             topology?: components["schemas"]["Topology"];
+        };
+        /**
+         * NewNodeKind
+         * @description What each new node was taken to have: the same as one that is there.
+         */
+        NewNodeKind: {
+            /** Gpus */
+            gpus: components["schemas"]["Gpu"][];
+            resources: components["schemas"]["Held"];
         };
         /**
          * NewNonce
@@ -9195,6 +9339,35 @@ export interface components {
             };
         };
         /**
+         * QuotaConsequence
+         * @description What another quota would do.
+         */
+        QuotaConsequence: {
+            at_once: components["schemas"]["AtOnce"] | null;
+            /** Gpu Limits */
+            gpu_limits: {
+                [key: string]: components["schemas"]["LimitChange"];
+            };
+            /** Limits */
+            limits: {
+                [key: string]: components["schemas"]["LimitChange"];
+            };
+        };
+        /**
+         * QuotaSet
+         * @description A tenant or project has another quota; or (dry run) what that would do.
+         */
+        QuotaSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["QuotaConsequence"] | null;
+            /** Seq */
+            seq: number | null;
+        };
+        /**
          * QuotaState
          * @description The quota that was set (or the default), and how it stands.
          */
@@ -9521,6 +9694,17 @@ export interface components {
             /** Requested */
             requested: number;
             resource: components["schemas"]["ResourceKind"];
+        };
+        /**
+         * RoomLeft
+         * @description Free milli-shares of a generation on nodes that take leases: now, and once all have gone.
+         */
+        RoomLeft: {
+            /** Free After Milli */
+            free_after_milli: number;
+            /** Free Milli */
+            free_milli: number;
+            generation: components["schemas"]["HardwareGeneration"];
         };
         /**
          * RunbookCommands
@@ -10329,6 +10513,75 @@ export interface components {
             seq: number | null;
         };
         /**
+         * Supposed
+         * @description What is supposed about a waiting request: more quota, new nodes, another generation.
+         */
+        Supposed: {
+            generation?: components["schemas"]["HardwareGeneration"] | null;
+            /**
+             * Nodes
+             * @default 0
+             */
+            nodes?: number;
+            /** Quota */
+            quota?: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * SupposedEnd
+         * @description It would leave the queue without having run.
+         */
+        SupposedEnd: {
+            /** Cause */
+            cause: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            outcome: "ends";
+        };
+        /**
+         * SupposedRefusal
+         * @description As another request it would be refused.
+         */
+        SupposedRefusal: {
+            /** Denied */
+            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            outcome: "refused";
+        };
+        /**
+         * SupposedStart
+         * @description It would start at once; so many of its members on new nodes.
+         */
+        SupposedStart: {
+            /** Members */
+            members: number;
+            /** On New Nodes */
+            on_new_nodes: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            outcome: "starts";
+        };
+        /**
+         * SupposedWait
+         * @description It would still wait, and why.
+         */
+        SupposedWait: {
+            entry: components["schemas"]["QueueEntry"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            outcome: "waits";
+        };
+        /**
          * TakenCall
          * @description A question, for the operator that is to answer it: from whom, and what.
          */
@@ -10576,6 +10829,16 @@ export interface components {
             caches?: components["schemas"]["CacheCores"][];
             /** Gpu Numa */
             gpu_numa?: (number | null)[];
+        };
+        /**
+         * TouchedOnes
+         * @description How many, and the numbers of the first; none are told to one who may not read them.
+         */
+        TouchedOnes: {
+            /** Count */
+            count: number;
+            /** First */
+            first: number[];
         };
         /**
          * TrustPolicy
@@ -10888,6 +11151,16 @@ export interface components {
             secret: string | null;
             /** Webhook */
             webhook: string;
+        };
+        /**
+         * WhatIf
+         * @description What would become of a waiting request now if what is supposed were so.
+         */
+        WhatIf: {
+            new_node: components["schemas"]["NewNodeKind"] | null;
+            /** Result */
+            result: components["schemas"]["SupposedStart"] | components["schemas"]["SupposedWait"] | components["schemas"]["SupposedRefusal"] | components["schemas"]["SupposedEnd"];
+            supposed: components["schemas"]["Supposed"];
         };
         /**
          * Words
@@ -15258,7 +15531,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["ModeSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -15685,6 +15958,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    queue_whatif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                entry_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Supposed"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -16901,7 +17213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["BudgetSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -16942,7 +17254,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["BudgetSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -17651,7 +17963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["BudgetSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -17693,7 +18005,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["BudgetSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -19193,7 +19505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["QuotaSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -19275,7 +19587,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["QuotaSet"];
                 };
             };
             400: components["responses"]["Error400"];

@@ -6,17 +6,20 @@ import { useState, type ReactNode } from "react";
 import { Failed, Skeleton } from "./states";
 import { Sheet } from "./sheet";
 
-interface ActionTerms {
+interface ActionTerms<Answer> {
   label: string;
   title: string;
   /** What it means, in a sentence. */
   children: ReactNode;
-  change: (dryRun: boolean) => Promise<unknown>;
+  change: (dryRun: boolean) => Promise<Answer>;
+  /** What the dry run answered, for the person to see before he is asked. */
+  tell?: (answer: Answer) => ReactNode;
   isBad?: boolean;
   onDone?: () => void;
 }
 
-export function Action({ label, title, children, change, isBad = false, onDone }: ActionTerms) {
+export function Action<Answer>(terms: ActionTerms<Answer>) {
+  const { label, title, children, change, tell, isBad = false, onDone } = terms;
   const [isOpen, setOpen] = useState(false);
   const client = useQueryClient();
   const dryRun = useMutation({ mutationFn: () => change(true) });
@@ -51,7 +54,10 @@ export function Action({ label, title, children, change, isBad = false, onDone }
           {dryRun.isPending && <Skeleton lines={1} />}
           {dryRun.isError && <Failed error={dryRun.error} />}
           {dryRun.isSuccess && !real.isError && (
-            <p className="text-muted">Tried without effect: the server would do it.</p>
+            <>
+              {tell?.(dryRun.data)}
+              <p className="text-muted">Tried without effect: the server would do it.</p>
+            </>
           )}
           {real.isError && <Failed error={real.error} />}
           <div className="flex justify-end gap-2">

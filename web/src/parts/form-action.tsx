@@ -6,14 +6,16 @@ import { useEffect, useState, type ReactNode } from "react";
 import { Sheet } from "./sheet";
 import { Failed, Skeleton } from "./states";
 
-interface FormTerms<Body> {
+interface FormTerms<Body, Answer> {
   label: string;
   title: string;
   /** What it means, and its fields. */
   children: ReactNode;
   /** What would be sent; null as long as something is missing. */
   body: Body | null;
-  change: (body: Body, dryRun: boolean) => Promise<unknown>;
+  change: (body: Body, dryRun: boolean) => Promise<Answer>;
+  /** What the dry run answered, for the person to see before he is asked. */
+  tell?: (answer: Answer) => ReactNode;
   isMain?: boolean;
   onDone?: () => void;
 }
@@ -30,7 +32,7 @@ function useSettled<T>(value: T): T {
   return settled;
 }
 
-export function FormAction<Body>(terms: FormTerms<Body>) {
+export function FormAction<Body, Answer>(terms: FormTerms<Body, Answer>) {
   const { label, title, body, change } = terms;
   const [isOpen, setOpen] = useState(false);
   const client = useQueryClient();
@@ -81,7 +83,10 @@ export function FormAction<Body>(terms: FormTerms<Body>) {
           <div role="status">
             {asked !== null && dryRun.isFetching && <Skeleton lines={1} />}
             {isReady && !real.isError && (
-              <p className="text-muted">Tried without effect: the server would do it.</p>
+              <div className="space-y-2">
+                {dryRun.data !== null && terms.tell?.(dryRun.data)}
+                <p className="text-muted">Tried without effect: the server would do it.</p>
+              </div>
             )}
           </div>
           {key !== null && key === asked && dryRun.isError && <Failed error={dryRun.error} />}

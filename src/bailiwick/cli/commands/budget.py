@@ -143,6 +143,7 @@ def set_budget(
 
     Example: bailiwick budget set 5000 --cap 6000 --warn 80 --warn 95 --tenant lab
     """
+    from bailiwick.cli.outlook.consequences import draw_budget
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.budgets import PROJECT_BUDGET_SET, TENANT_BUDGET_SET
     from bailiwick.wire.billing import NewBudget
@@ -161,7 +162,7 @@ def set_budget(
     told += spell_period(body.get("from_ms", 0), body.get("until_ms"))
     action = ask.of_scope(TENANT_BUDGET_SET, PROJECT_BUDGET_SET)
     made = make_body(NewBudget, **body)
-    ask.change(action, path=ask.scope, body=made, etag=etag, told=told)
+    ask.change(action, path=ask.scope, body=made, etag=etag, told=told, tell=draw_budget)
 
 
 def _before(ask: Ask) -> tuple[dict[str, Any], str | None]:
@@ -216,8 +217,9 @@ def remove_budget(ask: Ask) -> None:
 
     Example: bailiwick budget remove --tenant lab --project vision
     """
+    from bailiwick.cli.outlook.consequences import draw_budget
     from bailiwick.wire.actions.budgets import PROJECT_BUDGET_REMOVE, TENANT_BUDGET_REMOVE
 
     told = f"{ask.scope_name} has no budget any more"
     action = ask.of_scope(TENANT_BUDGET_REMOVE, PROJECT_BUDGET_REMOVE)
-    ask.change(action, path=ask.scope, told=told)
+    ask.change(action, path=ask.scope, told=told, tell=draw_budget)

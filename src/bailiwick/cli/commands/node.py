@@ -260,14 +260,19 @@ def parse_devices(text: str) -> list[dict[str, Any]]:
 # -- modes -----------------------------------------------------------------------------------
 
 
-def _change_mode(ask: Ask, node: str, mode: str, **more: Any) -> None:
+def _change_mode(ask: Ask, node: str, mode: str, *, question: str = "", **more: Any) -> None:
+    from bailiwick.cli.outlook.consequences import draw_mode
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.nodes import NODE_MODE
     from bailiwick.wire.fleet import ModeChange
 
     given = {name: value for name, value in more.items() if value is not None}
     body = make_body(ModeChange, mode=mode, **given)
-    ask.change(NODE_MODE, path=_path(node), body=body, told=f"node {node} is {mode}")
+    path, told = _path(node), f"node {node} is {mode}"
+    if question:
+        ask.foresee(NODE_MODE, path=path, body=body, tell=draw_mode)
+        ask.confirm(question)
+    ask.change(NODE_MODE, path=path, body=body, told=told, tell=draw_mode)
 
 
 def _grace_ms(grace: str | None) -> int | None:
@@ -293,8 +298,9 @@ def drain(
 
     Example: bailiwick node drain n1 --reason maintenance_window --grace 10m
     """
-    ask.confirm(f"Drain {node}? What runs there is warned, then ended.")
-    _change_mode(ask, node, "draining", reason=reason, grace_ms=_grace_ms(grace))
+    question = f"Drain {node}? What runs there is warned, then ended."
+    grace_ms = _grace_ms(grace)
+    _change_mode(ask, node, "draining", question=question, reason=reason, grace_ms=grace_ms)
 
 
 @verb(app, "cordon", changes=True)

@@ -76,6 +76,36 @@ def show_entry(ask: Ask, entry: _EntryId) -> None:
     ask.printer.thing(found, name=f"entry-{number}", draw=lambda: draw_entry(found))
 
 
+@verb(app, "whatif")
+def what_if(
+    ask: Ask,
+    entry: _EntryId,
+    *,
+    changes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHANGE...",
+            help="quota.gpus=+8 (or cpus, mem, block, vram, leases), nodes=+1,"
+            " generation=nvidia_hopper",
+        ),
+    ],
+) -> None:
+    """What would become of a waiting request with more quota, more nodes, other GPUs.
+
+    It is tried on a copy of the state: nothing is changed.
+
+    Example: bailiwick queue whatif entry-3 quota.gpus=+8 nodes=+1
+    """
+    from bailiwick.cli.outlook.what_if import draw_what_if, parse_supposed
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.leases import QUEUE_WHATIF
+    from bailiwick.wire.foreseen import Supposed
+
+    number, body = parse_id("entry", entry), make_body(Supposed, **parse_supposed(changes))
+    found = ask.client.send(QUEUE_WHATIF, path={"entry_id": number}, body=body)
+    ask.printer.thing(found, name=found.result.outcome, draw=lambda: draw_what_if(found))
+
+
 @verb(app, "cancel", changes=True)
 def cancel_entry(ask: Ask, entry: _EntryId) -> None:
     """Take a waiting request out of the queue.

@@ -105,6 +105,7 @@ def set_quota(
 
     Example: bailiwick quota set gpus=8 mem=512GiB nvidia_hopper=4 leases=none --tenant lab
     """
+    from bailiwick.cli.outlook.consequences import draw_quota
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import (
         PROJECT_QUOTA_READ,
@@ -134,7 +135,8 @@ def set_quota(
             wanted[table][word] = value
     body, told = make_body(Quota, **wanted), f"quota of {ask.scope_name} is set"
     setting = ask.of_scope(TENANT_QUOTA_SET, PROJECT_QUOTA_SET)
-    ask.change(setting, path=ask.scope, body=body, etag=etag if keep else None, told=told)
+    tag = etag if keep else None
+    ask.change(setting, path=ask.scope, body=body, etag=tag, told=told, tell=draw_quota)
 
 
 _WORDS = {

@@ -176,14 +176,34 @@ class Ask:
         told: str,
         path: Places | None = None,
         body: B | None = None,
+        tell: Callable[[D], None] | None = None,
         **asked: Any,
     ) -> None:
-        """Have something done and say so, or (dry run) that it would be."""
+        """Have something done and say so, or (dry run) that it would be, and what follows."""
         if body is not None:
             asked["body"] = body
         done = self.client.send(action, path=path, dry_run=self.dry_run, **asked)
         suffix = " (dry run: nothing was changed)" if self.dry_run else ""
-        self.printer.thing(done, name=told, draw=lambda: typer.echo(told + suffix))
+
+        def draw() -> None:
+            typer.echo(told + suffix)
+            if tell is not None:
+                tell(done)
+
+        self.printer.thing(done, name=told, draw=draw)
+
+    def foresee(
+        self,
+        action: Action[B, D],
+        *,
+        tell: Callable[[D], None],
+        path: Places | None = None,
+        body: B,
+    ) -> None:
+        """Before somebody is asked: try it, and tell what would follow."""
+        if not (self.yes or self.dry_run) and sys.stdin.isatty():
+            asked: dict[str, Any] = {"body": body}
+            tell(self.client.send(action, path=path, dry_run=True, **asked))
 
     def confirm(self, question: str) -> None:
         """Go on only if the person wants it."""

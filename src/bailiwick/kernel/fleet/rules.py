@@ -23,7 +23,13 @@ from bailiwick.kernel.precondition import check_seen, quota_digest, settings_dig
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import close_again, gate
-from bailiwick.kernel.work.ending import end_with_gang, evict_active, is_confirmed
+from bailiwick.kernel.work.ending import (
+    active_with_gangs,
+    end_with_gang,
+    evict,
+    evict_active,
+    is_confirmed,
+)
 from bailiwick.kernel.work.rules import end_lease
 from bailiwick.scheduler.evictions import plan_burst
 from bailiwick.vocab.errors import Conflict, InvariantBroken, LimitReached
@@ -87,14 +93,20 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
     yield ev.NodeModeChanged(command.node, entry.mode, mode, command.evict)
     if mode is not NodeMode.DRAINING:
         return
-    if not command.evict:
-        holds = []
-    spared = command.reason is PreemptionReason.MAINTENANCE_WINDOW
-    leaving = [i for i in holds if not (spared and _is_critical(state, i))]
-    yield from evict_active(
+    leaving = evicted_by(state, command)
+    yield from evict(
         state, leaving, reason=command.reason, now_ms=now_ms, grace_ms=command.grace_ms
     )
     yield from _finish_drains(state)
+
+
+def evicted_by(state: State, command: cmd.ChangeMode) -> list[int]:
+    """The leases that a change of mode makes go, with their gangs, which may be elsewhere."""
+    if command.mode is not NodeMode.DRAINING or not command.evict:
+        return []
+    spared = command.reason is PreemptionReason.MAINTENANCE_WINDOW
+    holds = state.leases_on(command.node)
+    return active_with_gangs(state, [i for i in holds if not (spared and _is_critical(state, i))])
 
 
 def _is_critical(state: State, lease_id: int) -> bool:

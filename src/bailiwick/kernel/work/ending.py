@@ -74,7 +74,6 @@ def evict(
     by: EvictedBy | None = None,
 ) -> Iterator[Event]:
     """Warn and begin the grace window of leases that were checked; with no grace, end them."""
-    grace = state.settings.grace_ms if grace_ms is None else grace_ms
     for lease_id in lease_ids:
         owner, fields = state.owner_of(lease_id), state.fields(lease_id)
         preemptor, rule = by or EvictedBy(_preemptor(state, lease_id, reason))
@@ -86,7 +85,8 @@ def evict(
             generation=fields.generation,
             rule=rule,
         )
-        warned, until = RevokeState.REVOKE_WARNING, min(fields.expires_ms, now_ms + grace)
+        warned = RevokeState.REVOKE_WARNING
+        until = grace_end(state, lease_id, now_ms=now_ms, grace_ms=grace_ms)
         yield told(before=RevokeState.ACTIVE, after=warned)
         yield told(before=warned, after=RevokeState.GRACE_RUNNING, expires_ms=until)
         if until <= now_ms:
@@ -105,9 +105,19 @@ def evict_active(
     by: EvictedBy | None = None,
 ) -> Iterator[Event]:
     """Evict those that are not on their way out already, and their gangs."""
-    members = state.with_gangs(lease_ids)
-    active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
+    active = active_with_gangs(state, lease_ids)
     yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms, by=by)
+
+
+def active_with_gangs(state: State, lease_ids: list[int]) -> list[int]:
+    """The leases and their gangs, but for those that are on their way out already."""
+    return [i for i in state.with_gangs(lease_ids) if state.phase(i) is RevokeState.ACTIVE]
+
+
+def grace_end(state: State, lease_id: int, *, now_ms: int, grace_ms: int | None) -> int:
+    """Until when a lease may still run that has to go from now on."""
+    grace = state.settings.grace_ms if grace_ms is None else grace_ms
+    return int(min(state.fields(lease_id).expires_ms, now_ms + grace))
 
 
 def runs_under_executor(state: State, lease_id: int) -> bool:

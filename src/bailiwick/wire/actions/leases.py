@@ -8,6 +8,7 @@ from bailiwick.wire.answers import Done, Granted, Plan, Queued
 from bailiwick.wire.base import Page
 from bailiwick.wire.decisions import Decision, Explanation
 from bailiwick.wire.fleet import Eviction, TeardownReport
+from bailiwick.wire.foreseen import Supposed, WhatIf
 from bailiwick.wire.trust import IssuedLeaseToken, TokenWish
 from bailiwick.wire.work import JournalRecord, Lease, LeaseRequest, QueueEntry, Renewal
 
@@ -62,6 +63,10 @@ QUEUE_LIST = Action(
 QUEUE_READ = Action(
     "queue.read", "Read a waiting request", "GET", "/v1/queue/{entry_id}",
     _P.QUEUE_READ, _W.ENTRY, NOTHING, QueueEntry)
+QUEUE_WHATIF = Action(
+    "queue.whatif", "Ask what would become of a waiting request", "POST",
+    "/v1/queue/{entry_id}/whatif",
+    _P.QUEUE_READ, _W.ENTRY, Supposed, WhatIf, is_question=True)
 QUEUE_CANCEL = Action(
     "queue.cancel", "Cancel a waiting request", "DELETE", "/v1/queue/{entry_id}",
     _P.QUEUE_CANCEL, _W.ENTRY, NOTHING, Done)

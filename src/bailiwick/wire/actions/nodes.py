@@ -8,6 +8,7 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.counting import CounterReport, CountersTaken
 from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Quarantine
+from bailiwick.wire.foreseen import ModeSet
 from bailiwick.wire.node_work import NodeWork, OutputReport, OutputTaken, WorkReport
 from bailiwick.wire.trust import (
     Attestation,
@@ -49,7 +50,7 @@ NODE_DEPART = Action(
     _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
 NODE_MODE = Action(
     "node.mode", "Drain, cordon or open a node", "PUT", _NODE + "/mode",
-    _P.NODE_OPERATE, _W.FLEET, ModeChange, Done)
+    _P.NODE_OPERATE, _W.FLEET, ModeChange, ModeSet)
 NODE_QUARANTINE = Action(
     "node.quarantine", "Quarantine a node", "PUT", _NODE + "/quarantine",
     _P.NODE_OPERATE, _W.FLEET, Quarantine, Done)

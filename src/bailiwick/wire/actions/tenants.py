@@ -7,6 +7,7 @@ from bailiwick.wire.actions.action import NOTHING, PROJECT, TENANT, Action, Wher
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Quota, QuotaState
+from bailiwick.wire.foreseen import QuotaSet
 from bailiwick.wire.people import (
     CustomRole,
     HomeChange,
@@ -98,11 +99,11 @@ TENANT_QUOTA_READ = Action(
     _P.QUOTA_READ, _W.TENANT, NOTHING, QuotaState)
 TENANT_QUOTA_SET = Action(
     "tenant_quota.set", "Set a tenant's quota", "PUT", TENANT + "/quota",
-    _P.QUOTA_SET, _W.TENANT, Quota, Done)
+    _P.QUOTA_SET, _W.TENANT, Quota, QuotaSet)
 PROJECT_QUOTA_READ = Action(
     "project_quota.read", "Read a project's quota", "GET", PROJECT + "/quota",
     _P.QUOTA_READ, _W.PROJECT, NOTHING, QuotaState)
 PROJECT_QUOTA_SET = Action(
     "project_quota.set", "Set a project's quota", "PUT", PROJECT + "/quota",
-    _P.QUOTA_SET, _W.PROJECT, Quota, Done)
+    _P.QUOTA_SET, _W.PROJECT, Quota, QuotaSet)
 # fmt: on

@@ -7,6 +7,7 @@ import { useLeases } from "@/nouns/leases/queries";
 import { Age } from "@/parts/age";
 import { Badge } from "@/parts/badge";
 import { Action } from "@/parts/confirm";
+import { ModeOutlook } from "@/parts/consequence";
 import { ObjectPage } from "@/parts/object-page";
 import { Facts, Panel } from "@/parts/panel";
 import { RowList } from "@/parts/row-list";
@@ -40,7 +41,7 @@ function NodeView({ node }: { node: Node }) {
         </>
       }
       command={`bailiwick node show ${node.node}`}
-      actions={mayOperate && <Modes node={node} running={leases.rows.length} />}
+      actions={mayOperate && <Modes node={node} />}
     >
       <div className="grid gap-4 lg:grid-cols-2">
         <Panel title="What it has">
@@ -110,18 +111,28 @@ function Standing({ name }: { name: string }) {
   );
 }
 
-function Modes({ node, running }: { node: Node; running: number }) {
-  const touched = running === 0 ? "Nothing runs there." : `${running} leases are there.`;
+function Modes({ node }: { node: Node }) {
   if (node.mode === "accepting") {
     return (
-      <Action
-        label="Drain it"
-        title={`Drain ${node.node}?`}
-        isBad
-        change={(dryRun) => setMode(node.node, "draining", dryRun)}
-      >
-        <p>It takes no new leases. {touched} They go on until they end by themselves.</p>
-      </Action>
+      <>
+        <Action
+          label="Cordon it"
+          title={`Cordon ${node.node}?`}
+          change={(dryRun) => setMode(node.node, "draining", { dryRun, evict: false })}
+          tell={(answer) => <ModeOutlook found={answer.consequence} />}
+        >
+          <p>It takes no new leases. What runs there goes on until it ends by itself.</p>
+        </Action>
+        <Action
+          label="Drain it"
+          title={`Drain ${node.node}?`}
+          isBad
+          change={(dryRun) => setMode(node.node, "draining", { dryRun })}
+          tell={(answer) => <ModeOutlook found={answer.consequence} />}
+        >
+          <p>It takes no new leases, and what runs there is warned and then ended.</p>
+        </Action>
+      </>
     );
   }
   if (node.mode === "draining" || node.mode === "drained" || node.mode === "maintenance") {
@@ -130,8 +141,9 @@ function Modes({ node, running }: { node: Node; running: number }) {
         label="Let it return"
         title={`Let ${node.node} return?`}
         change={(dryRun) =>
-          setMode(node.node, node.mode === "draining" ? "accepting" : "returning", dryRun)
+          setMode(node.node, node.mode === "draining" ? "accepting" : "returning", { dryRun })
         }
+        tell={(answer) => <ModeOutlook found={answer.consequence} />}
       >
         <p>It takes leases again once it is ready.</p>
       </Action>

@@ -32,8 +32,13 @@ export function useAttestation(name: string) {
   });
 }
 
-export function setMode(name: string, mode: Schemas["NodeMode"], dryRun: boolean) {
-  const params = { path: { node: name }, query: { dry_run: String(dryRun) } };
-  const body = { mode, reason: "maintenance_window" as const };
+/** A drain ends what runs there; with `evict` false it only closes the node. */
+export function setMode(
+  name: string,
+  mode: Schemas["NodeMode"],
+  terms: { dryRun: boolean; evict?: boolean },
+) {
+  const params = { path: { node: name }, query: { dry_run: String(terms.dryRun) } };
+  const body = { mode, reason: "operator_drain" as const, evict: terms.evict ?? true };
   return ask(api.PUT("/v1/nodes/{node}/mode", { params, body }));
 }

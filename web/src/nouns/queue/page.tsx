@@ -13,6 +13,7 @@ import { span } from "@/words/amounts";
 import { askedSentence } from "@/words/sentences";
 import { reasonTone } from "@/words/tones";
 import { cancelEntry, useEntry } from "./queries";
+import { WhatIf } from "./whatif";
 import { Waiting, Why } from "./why";
 
 export function Page() {
@@ -52,6 +53,7 @@ function EntryView({ entry }: { entry: Schemas["QueueEntry"] }) {
       <Panel title="Why it waits">
         <Why entry={entry} />
       </Panel>
+      <WhatIf entry={entry} />
       <Panel title="What">
         <Facts
           rows={[

@@ -7,6 +7,7 @@ import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
 import { dimension, generation, money } from "@/words/amounts";
 import { budgetTone } from "@/words/tones";
+import { ChangeBudget, ChangeQuota } from "./change";
 import { useBudget, useQuota, useUsage } from "./queries";
 
 interface PlaceTerms {
@@ -27,7 +28,15 @@ function told(unit: string, room: Room): string {
 export function QuotaPanel({ tenant, project }: PlaceTerms) {
   const query = useQuota(tenant, project);
   return (
-    <Panel title="Quota" aside={query.data?.is_default ? "the default" : undefined}>
+    <Panel
+      title="Quota"
+      aside={
+        <span className="flex items-center gap-2">
+          {query.data?.is_default && "the default"}
+          <ChangeQuota tenant={tenant} project={project} />
+        </span>
+      }
+    >
       <Loaded query={query}>
         {(quota) => {
           if (quota === null) return <Empty title="No quota is set here" />;
@@ -77,7 +86,15 @@ export function SpendPanel({ tenant, project }: PlaceTerms) {
   const budget = useBudget(tenant, project);
   const standing = budget.data;
   return (
-    <Panel title="Spend this month" aside={usage.data && <Age ms={usage.data.as_of_ms} />}>
+    <Panel
+      title="Spend this month"
+      aside={
+        <span className="flex items-center gap-2">
+          {usage.data && <Age ms={usage.data.as_of_ms} />}
+          <ChangeBudget tenant={tenant} project={project} />
+        </span>
+      }
+    >
       <Loaded query={usage}>
         {(found) => {
           const rows = found.rows.filter((row) => project === null || row.project === project);

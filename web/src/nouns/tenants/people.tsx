@@ -8,6 +8,7 @@ import { Badge } from "@/parts/badge";
 import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
 import { spell } from "@/words/amounts";
+import { GiveRole, TakeRole } from "./roles";
 import { useMembers, useRuntimes } from "./queries";
 
 export function MembersPanel({ tenant, project }: { tenant: string; project: string | null }) {
@@ -16,7 +17,7 @@ export function MembersPanel({ tenant, project }: { tenant: string; project: str
   const query = useMembers(tenant, project, isOn);
   if (!isOn) return null;
   return (
-    <Panel title="Members">
+    <Panel title="Members" aside={<GiveRole tenant={tenant} project={project} />}>
       <Loaded query={query}>
         {(members) =>
           members.length === 0 ? (
@@ -24,9 +25,12 @@ export function MembersPanel({ tenant, project }: { tenant: string; project: str
           ) : (
             <ul className="space-y-1">
               {members.map((each) => (
-                <li key={each.member} className="flex justify-between gap-3">
+                <li key={each.member} className="flex items-center justify-between gap-3">
                   <span className="truncate">{each.member}</span>
-                  <span className="text-muted">{spell(each.role)}</span>
+                  <span className="flex items-center gap-2 text-muted">
+                    {spell(each.role)}
+                    <TakeRole tenant={tenant} project={project} member={each.member} />
+                  </span>
                 </li>
               ))}
             </ul>

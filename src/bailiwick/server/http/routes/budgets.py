@@ -6,9 +6,11 @@ from fastapi import Response
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
+from bailiwick.kernel import Done
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
+from bailiwick.server.http.foreseen import spell_budget_change
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,
@@ -17,11 +19,11 @@ from bailiwick.server.http.params import (
     digest_in,
     spell_page,
 )
-from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import budgets
+from bailiwick.services.foreseeing.changes import BudgetForeseen
 from bailiwick.wire import billing as wire
-from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.foreseen import BudgetSet
 
 
 @answers("tenant_budget.read")
@@ -43,7 +45,7 @@ async def read_project_budget(
 @answers("tenant_budget.set")
 async def set_tenant_budget(
     asked: Changing, tenant: PathName, *, body: wire.NewBudget, if_match: IfMatchDigest = None
-) -> Done:
+) -> BudgetSet:
     """Replace a tenant's budget; for the same period it goes on counting."""
     return await _set(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
@@ -56,21 +58,23 @@ async def set_project_budget(
     project: PathName,
     body: wire.NewBudget,
     if_match: IfMatchDigest = None,
-) -> Done:
+) -> BudgetSet:
     """Replace a project's budget; for the same period it goes on counting."""
     return await _set(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
 
 
 @answers("tenant_budget.remove")
-async def remove_tenant_budget(asked: Changing, tenant: PathName) -> Done:
+async def remove_tenant_budget(asked: Changing, tenant: PathName) -> BudgetSet:
     """What the tenant spends is no longer limited."""
-    return spell_done(await budgets.remove(asked, Scope(tenant)))
+    return _spell_set(await budgets.remove(asked, Scope(tenant)))
 
 
 @answers("project_budget.remove")
-async def remove_project_budget(asked: Changing, tenant: PathName, *, project: PathName) -> Done:
+async def remove_project_budget(
+    asked: Changing, tenant: PathName, *, project: PathName
+) -> BudgetSet:
     """What the project spends is no longer limited by a budget of its own."""
-    return spell_done(await budgets.remove(asked, Scope(tenant, project)))
+    return _spell_set(await budgets.remove(asked, Scope(tenant, project)))
 
 
 @answers("budget.list")
@@ -87,8 +91,8 @@ async def _read(asked: Asked, scope: Scope, *, response: Response) -> wire.Budge
     return _spell(found)
 
 
-async def _set(asked: Asked, scope: Scope, *, body: wire.NewBudget, seen: str | None) -> Done:
-    done = await budgets.put(
+async def _set(asked: Asked, scope: Scope, *, body: wire.NewBudget, seen: str | None) -> BudgetSet:
+    found = await budgets.put(
         asked,
         asked.tables,
         budget=lambda: _budget(scope, body),
@@ -96,7 +100,13 @@ async def _set(asked: Asked, scope: Scope, *, body: wire.NewBudget, seen: str | 
         opening_micros=body.opening_micros,
         seen=seen,
     )
-    return spell_done(done)
+    return _spell_set(found)
+
+
+def _spell_set(found: tuple[Done, BudgetForeseen | None]) -> BudgetSet:
+    done, foreseen = found
+    consequence = None if foreseen is None else spell_budget_change(foreseen)
+    return BudgetSet(answer="done", seq=done.seq, consequence=consequence)
 
 
 def _budget(scope: Scope, body: wire.NewBudget) -> Budget:

@@ -12,6 +12,7 @@ from bailiwick.kernel import ChangeMode
 from bailiwick.kernel.isolation.room import FreeRoom
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.foreseen import spell_mode
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.parsing import capacity_of
 from bailiwick.server.http.spelling import spell_done
@@ -21,6 +22,7 @@ from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.foreseen import ModeSet
 from bailiwick.wire.trust import NOTE_CHARS_MAX
 from bailiwick.wire.words import JobModeWord, LivenessWord
 
@@ -66,11 +68,13 @@ async def depart_node(asked: Changing, node: PathName) -> Done:
 
 
 @answers("node.mode")
-async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
+async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> ModeSet:
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     reason = PreemptionReason(body.reason)
     change = ChangeMode(node, body.mode, reason, body.grace_ms, body.evict)
-    return spell_done(await nodes.change_mode(asked, change))
+    done, found = await nodes.change_mode(asked, change)
+    consequence = None if found is None else spell_mode(found)
+    return ModeSet(answer="done", seq=done.seq, consequence=consequence)
 
 
 @answers("node.quarantine")

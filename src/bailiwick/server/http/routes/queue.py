@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.foreseen import spell_what_if
 from bailiwick.server.http.params import NumberCursor, PathNumber, ShortLimit, spell_page
 from bailiwick.server.http.spelling import spell_done, spell_entry
 from bailiwick.services import queue
+from bailiwick.services.foreseeing.entries import suppose as suppose_entry
+from bailiwick.whatif import entry_trial
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.foreseen import Supposed, WhatIf
 from bailiwick.wire.work import QueueEntry
 
 
@@ -28,6 +32,15 @@ async def read_entry(asked: Here, entry_id: PathNumber) -> QueueEntry:
     found = await queue.read_entry(asked, entry_id)
     jobs = await queue.jobs_waiting(asked.house.parts.jobs, [found])
     return spell_entry(found, job_id=jobs.get(entry_id))
+
+
+@answers("queue.whatif")
+async def suppose(asked: Here, entry_id: PathNumber, *, body: Supposed) -> WhatIf:
+    """What would become of a waiting request if what is supposed were so; nothing is changed."""
+    wanted = entry_trial.Supposed(
+        quota=dict(body.quota), nodes=body.nodes, generation=body.generation
+    )
+    return spell_what_if(body, await suppose_entry(asked, entry_id, supposed=wanted))
 
 
 @answers("queue.cancel")

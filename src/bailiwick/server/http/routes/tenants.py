@@ -17,6 +17,7 @@ from bailiwick.scheduler.quota_policy import (
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
+from bailiwick.server.http.foreseen import spell_quota_change
 from bailiwick.server.http.params import (
     IfMatch,
     IfMatchDigest,
@@ -33,6 +34,7 @@ from bailiwick.wire import fleet
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.foreseen import QuotaSet
 
 # -- tenants and projects --------------------------------------------------------------------
 
@@ -193,7 +195,7 @@ async def read_project_quota(
 @answers("tenant_quota.set")
 async def set_tenant_quota(
     asked: Changing, tenant: PathName, *, body: fleet.Quota, if_match: IfMatchDigest = None
-) -> Done:
+) -> QuotaSet:
     """Replace everything that a tenant is allowed."""
     return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
@@ -206,7 +208,7 @@ async def set_project_quota(
     project: PathName,
     body: fleet.Quota,
     if_match: IfMatchDigest = None,
-) -> Done:
+) -> QuotaSet:
     """Replace everything that a project is allowed."""
     return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
 
@@ -230,8 +232,12 @@ async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> flee
     )
 
 
-async def _set_quota(asked: Asked, scope: Scope, *, body: fleet.Quota, seen: str | None) -> Done:
-    return spell_done(await tenants.set_quota(asked, scope, quota=lambda: _quota(body), seen=seen))
+async def _set_quota(
+    asked: Asked, scope: Scope, *, body: fleet.Quota, seen: str | None
+) -> QuotaSet:
+    done, found = await tenants.set_quota(asked, scope, quota=lambda: _quota(body), seen=seen)
+    consequence = None if found is None else spell_quota_change(found)
+    return QuotaSet(answer="done", seq=done.seq, consequence=consequence)
 
 
 def _quota(body: fleet.Quota) -> Quota:
