@@ -10893,7 +10893,10 @@ export interface components {
          * Words
          * @description Sentences for closed words, the same that the command line says: list, word, sentence.
          *
-         *     A sentence with names in braces is to be filled in with the numbers beside its word.
+         *     A sentence with names in braces is to be filled in with the numbers beside its word:
+         *     `{name}`, `{name:how}` (`count`, `money`, `span`, `moment`, `soon`, `scope`, `leases`,
+         *     `amount UNIT`, `plural NOUN`), `{a-b:how}` for a difference that is never below zero, and
+         *     `[name?text|otherwise]` or `[name=word?text|otherwise]` for one of two texts.
          */
         Words: {
             /** Words */
