@@ -61,6 +61,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
     query = {
         "record.watch": "?follow=false&after=0",
         "event.watch": "?follow=false&after=0",
+        "self.watch": "?follow=false",
+        "checkpoint.compare": "?old_size=1&new_size=2",
         "node.withdraw": "?kind=ed25519",
         "node.work": "?life=1",
     }.get(action.name, "")
@@ -123,6 +125,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "node.token": {"lease_id": LEASE.get(tenant, 99), "operations": ["mem_read"]},
         "trust_policy.set": {"document": '{"pools": {}}'},
         "isolation.set": {"text": "dedicated host for tenant bank"},
+        "isolation.lint": {"text": "dedicated host for tenant bank"},
         "isolation.preview": {"text": "dedicated host for tenant bank"},
         "isolation.enforce": {"text": "dedicated host for tenant bank"},
         "isolation.scrub": {"kind": "host", "domain": "n1"},

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bailiwick.wire.base import Model
-from bailiwick.wire.words import JobModeWord
+from bailiwick.wire.words import ChangeNounWord, JobModeWord
 
 
 class Leader(Model):
@@ -70,6 +70,16 @@ class Words(Model):
     """
 
     words: dict[str, dict[str, str]]
+
+
+class Changed(Model):
+    """What may have become old for who asked: nouns alone.
+
+    With `missed` the place that was gone on from is not known any more: all may be old.
+    """
+
+    nouns: list[ChangeNounWord]
+    missed: bool = False
 
 
 class Health(Model):
