@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 
 from bailiwick.kernel.views import EstimateBasis
@@ -10,12 +12,25 @@ from bailiwick.phrases.words import SENTENCES
 from bailiwick.server.problems import PROBLEMS
 from bailiwick.vocab.jobs import HeldReason, JobFault
 from bailiwick.vocab.readiness import Readiness, ReadinessCondition, ReadinessReason
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.trust import MintDenial
-from bailiwick.vocab.words import BudgetState, FilterReason, PendingReason, PreemptionReason
+from bailiwick.vocab.words import (
+    BudgetState,
+    CapacityDenial,
+    FilterReason,
+    PendingReason,
+    PreemptionReason,
+    QuotaViolation,
+    RightsDenial,
+)
 from tests.support.http_house import http_house
 
-LISTS = {
+DENIALS = (*CapacityDenial, *RightsDenial, *QuotaViolation)
+
+LISTS: dict[str, Iterable[StrEnum]] = {
     "budget_state": BudgetState,
+    "denial": DENIALS,
+    "estimate": EstimateBasis,
     "estimate_basis": EstimateBasis,
     "filter_reason": FilterReason,
     "filter_reason_beside": FilterReason,
@@ -28,6 +43,7 @@ LISTS = {
     "readiness": Readiness,
     "readiness_condition": ReadinessCondition,
     "readiness_reason": ReadinessReason,
+    "remedy": RemedyWord,
 }
 
 

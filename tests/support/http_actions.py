@@ -61,6 +61,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
     query = {
         "record.watch": "?follow=false&after=0",
         "event.watch": "?follow=false&after=0",
+        "self.watch": "?follow=false",
         "checkpoint.compare": "?old_size=1&new_size=2",
         "node.withdraw": "?kind=ed25519",
         "node.work": "?life=1",
@@ -124,8 +125,8 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "node.token": {"lease_id": LEASE.get(tenant, 99), "operations": ["mem_read"]},
         "trust_policy.set": {"document": '{"pools": {}}'},
         "isolation.set": {"text": "dedicated host for tenant bank"},
-        "isolation.preview": {"text": "dedicated host for tenant bank"},
         "isolation.lint": {"text": "dedicated host for tenant bank"},
+        "isolation.preview": {"text": "dedicated host for tenant bank"},
         "isolation.enforce": {"text": "dedicated host for tenant bank"},
         "isolation.scrub": {"kind": "host", "domain": "n1"},
         "lease.token": {"operations": ["mem_read"]},

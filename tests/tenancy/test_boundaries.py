@@ -124,7 +124,7 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
 def test_who_needs_no_key_asks_about_himself_alone(world: World) -> None:
     keyless = {name for name, action in ACTIONS.items() if action.permission is None}
     public = {"capability.keys", "capability.revocations"}
-    own = {"self.read", "self.may", "self.log_out", "artifact.pull"}
+    own = {"self.read", "self.may", "self.log_out", "self.watch", "artifact.pull"}
     own |= {"session.read", "session.renew", "session.list", "session.end"}
     own |= {"invitation.list", "invitation.accept", "invitation.decline", "invitation.leave"}
     assert keyless == own | public

@@ -27,8 +27,8 @@ from bailiwick.demo.tables import (
 from bailiwick.journal import Changed, Verified
 from bailiwick.phrases.amounts import credits, gpus, plural
 from bailiwick.phrases.estimates import ESTIMATES
-from bailiwick.phrases.nodes import FALLEN
 from bailiwick.phrases.remedies import remedy_beside
+from bailiwick.phrases.states import FALLEN
 
 URGENT_MOMENTS = 4
 SOON_MS = 5 * 60_000

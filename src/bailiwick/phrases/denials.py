@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, assert_never
 
-from bailiwick.phrases.amounts import amount, credits, money, plural, short_amount, span
-from bailiwick.phrases.times import moment
+from bailiwick.phrases.amounts import credits, plural, short_amount
+from bailiwick.phrases.templates import fill
 from bailiwick.scheduler.decision import (
     CapacityDenied,
     DeadlinePassed,
@@ -33,135 +33,109 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
     HardLimitExceeded,
-    QuotaDenied,
 )
 from bailiwick.scheduler.rights.denials import (
     LeaseClassForbidden,
     PriorityTooHigh,
-    RightsDenied,
     ScopeClosed,
     TermTooLong,
     TooManyWaiting,
 )
+from bailiwick.vocab.words import CapacityDenial, QuotaViolation, RightsDenial
 
 Spell: TypeAlias = Callable[[int], str]
+DenialWord: TypeAlias = CapacityDenial | QuotaViolation | RightsDenial
 
 
-def phrase_denial(denied: DenialDetail) -> str:
-    """One obstacle with its numbers, in one sentence."""
-    if isinstance(denied, RightsDenied):
-        return _phrase_rights(denied)
-    if isinstance(denied, QuotaDenied):
-        return _phrase_quota(denied)
-    match denied:
-        case DeadlinePassed():
-            return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
-        case NoSuchHardware():
-            return f"no node (of {denied.nodes:,}) has the devices or labels that were named"
-        case NodesForbidden():
-            return f"policy closes all {plural(denied.nodes, 'node')} that have the hardware"
-        case LargerThanAnyNode():
-            most = amount(denied.resource, denied.largest)
-            return f"{amount(denied.resource, denied.requested)} asked, the largest node has {most}"
-        case HeadroomKept():
-            kept = amount(denied.resource, denied.kept)
-            return (
-                f"{amount(denied.resource, denied.requested)} asked, "
-                f"{amount(denied.resource, denied.free)} free, "
-                f"of which {kept} is kept for more urgent work"
-            )
-        case RoomClaimed() | ReservedForOthers():
-            kept = amount(denied.resource, denied.kept)
-            whom = "a request for which others had to leave"
-            if isinstance(denied, ReservedForOthers):
-                whom = "a request ahead of it, which it would outlast"
-            return f"{amount(denied.resource, denied.requested)} asked, {kept} is kept for {whom}"
-        case NodesKeptApart():
-            where = "policy keeps it apart from what runs now wherever it would fit"
-            if denied.rule is None:
-                return where
-            return f"{where}: rule {denied.rule} on {plural(denied.nodes, 'node')}"
-        case NotEnoughFree():
-            free = amount(denied.resource, denied.free)
-            return f"{amount(denied.resource, denied.requested)} asked, {free} free in all"
-        case Fragmented():
-            return (
-                f"enough is free over {plural(denied.nodes, 'node')}, but {denied.placed} of "
-                f"{denied.members} members find it in one place"
-            )
-        case VictimsLeaving():
-            leases = amount("lease_count", denied.leases)
-            return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
-        case NodesClosed():
-            return f"nodes that could hold it: {denied.nodes:,}, all closed"
-        case NodeClosed():
-            return f"{denied.node} takes no leases now ({denied.closed_by.value})"
-        case NodeKeptApart():
-            return (
-                f"{denied.node}, where it runs, is closed to it for so long by rule {denied.rule}"
-            )
-        case TermReserved():
-            return (
-                f"{span(denied.requested_ms)} asked, but a request that waits is to start by "
-                f"{moment(denied.starts_ms)}; up to {span(denied.longest_ms)} would do"
-            )
-        case _:
-            assert_never(denied)
+_OF: Final = "[denied_scope? of {denied_scope:scope}]"
+_OVER: Final = (
+    "{requested:amount dimension} asked, {used:amount dimension} of {limit:amount dimension}"
+    f" in the quota{_OF} used"
+)
+_ASKED: Final = "{requested:amount resource} asked"
+
+DENIALS: Final[Mapping[DenialWord, str]] = {
+    CapacityDenial.DEADLINE_PASSED: "its deadline passed {now_ms-deadline_ms:span} ago",
+    CapacityDenial.NO_SUCH_HARDWARE: (
+        "no node (of {nodes:count}) has the devices or labels that were named"
+    ),
+    CapacityDenial.NODES_FORBIDDEN: "policy closes all {nodes:plural node} that have the hardware",
+    CapacityDenial.LARGER_THAN_ANY_NODE: (
+        f"{_ASKED}, the largest node has {{largest:amount resource}}"
+    ),
+    CapacityDenial.HEADROOM_KEPT: (
+        f"{_ASKED}, {{free:amount resource}} free, "
+        "of which {kept:amount resource} is kept for more urgent work"
+    ),
+    CapacityDenial.ROOM_CLAIMED: (
+        f"{_ASKED}, {{kept:amount resource}} is kept for a request for which others had to leave"
+    ),
+    CapacityDenial.ROOM_RESERVED: (
+        f"{_ASKED}, {{kept:amount resource}} is kept for a request ahead of it, "
+        "which it would outlast"
+    ),
+    CapacityDenial.NODES_KEPT_APART: (
+        "policy keeps it apart from what runs now wherever it would fit"
+        "[rule?: rule {rule} on {nodes:plural node}]"
+    ),
+    CapacityDenial.NOT_ENOUGH_FREE: f"{_ASKED}, {{free:amount resource}} free in all",
+    CapacityDenial.FRAGMENTED: (
+        "enough is free over {nodes:plural node}, but {placed} of {members} members find it in "
+        "one place"
+    ),
+    CapacityDenial.VICTIMS_LEAVING: (
+        "{leases:plural lease} of others must leave first, by {until_ms:moment}"
+    ),
+    CapacityDenial.NODES_CLOSED: "nodes that could hold it: {nodes:count}, all closed",
+    CapacityDenial.NODE_CLOSED: "{node} takes no leases now ({closed_by})",
+    CapacityDenial.NODE_KEPT_APART: (
+        "{node}, where it runs, is closed to it for so long by rule {rule}"
+    ),
+    CapacityDenial.TERM_RESERVED: (
+        "{requested_ms:span} asked, but a request that waits is to start by {starts_ms:moment}; "
+        "up to {longest_ms:span} would do"
+    ),
+    RightsDenial.SCOPE_CLOSED: "[denied_scope?{denied_scope:scope}|the place] is closed",
+    RightsDenial.PRIORITY_TOO_HIGH: (
+        f"priority {{asked_priority}} asked, the highest{_OF} is {{priority_max}}"
+    ),
+    RightsDenial.LEASE_CLASS_FORBIDDEN: f"{{asked_class}} leases may not be asked for{_OF}",
+    RightsDenial.TERM_TOO_LONG: (
+        f"a term of {{requested_ms:span}} asked, the longest{_OF} is {{longest_ms:span}}"
+    ),
+    RightsDenial.TOO_MANY_WAITING: (
+        f"{{waiting:count}} requests wait{_OF}, and {{waiting_max:count}} may"
+    ),
+    QuotaViolation.GPU_GENERATION_REQUIRED: (
+        f"{{requested:plural GPU}} asked of no stated generation, but the quota{_OF} is by "
+        "generation"
+    ),
+    QuotaViolation.GPU_GENERATION_LIMIT_EXCEEDED: (
+        "{requested:count} {denied_generation} asked, "
+        f"[limit?{{used:count}} of {{limit:count}} in the quota{_OF} used|"
+        f"a generation that the quota{_OF} does not list]"
+    ),
+    QuotaViolation.HARD_LIMIT_EXCEEDED: _OVER,
+    QuotaViolation.BURST_CREDIT_EXHAUSTED: (
+        f"{_OVER}, burst credit {{credit:count}}[credit_needed? of {{credit_needed:count}} needed]"
+    ),
+    QuotaViolation.BUDGET_EXHAUSTED: (
+        "{requested_micros:money} asked, {budget_micros-spent_micros:money} of the "
+        f"budget{_OF} of {{budget_micros:money}} left"
+    ),
+    QuotaViolation.COST_CAP_EXCEEDED: (
+        f"the cost would come to {{projected_micros:money}}, the cap{_OF} is {{cap_micros:money}}"
+    ),
+}
+"""One obstacle with its numbers, by the names that the contract and the journal give them."""
 
 
-def _phrase_rights(denied: RightsDenied) -> str:
-    whose = f" of {denied.scope}" if denied.scope else ""
-    match denied:
-        case ScopeClosed():
-            return f"{denied.scope} is closed"
-        case PriorityTooHigh():
-            most = denied.priority_max.value
-            return f"priority {denied.asked_priority.value} asked, the highest{whose} is {most}"
-        case LeaseClassForbidden():
-            return f"{denied.asked_class.value} leases may not be asked for{whose}"
-        case TermTooLong():
-            most = span(denied.longest_ms)
-            return f"a term of {span(denied.requested_ms)} asked, the longest{whose} is {most}"
-        case TooManyWaiting():
-            return f"{denied.waiting:,} requests wait{whose}, and {denied.waiting_max:,} may"
-        case _:
-            assert_never(denied)
+def phrase_denial(facts: Mapping[str, Any]) -> str:
+    """One obstacle with its numbers, in one sentence; ``detail`` among them says which."""
+    return fill(_BY_WORD[facts["detail"]], facts)
 
 
-def _phrase_quota(denied: QuotaDenied) -> str:
-    whose = f" of {denied.scope}" if denied.scope else ""
-    match denied:
-        case GpuGenerationRequired():
-            asked = amount("gpu_count", denied.requested)
-            return f"{asked} asked of no stated generation, but the quota{whose} is by generation"
-        case GpuGenerationLimitExceeded(limit=0):
-            asked = f"{denied.requested:,} {denied.generation.value} asked"
-            return f"{asked}, a generation that the quota{whose} does not list"
-        case GpuGenerationLimitExceeded():
-            return (
-                f"{denied.requested:,} {denied.generation.value} asked, {denied.used:,} of "
-                f"{denied.limit:,} in the quota{whose} used"
-            )
-        case HardLimitExceeded():
-            return _over(denied.dimension, denied, whose)
-        case BurstCreditExhausted():
-            return f"{_over(denied.dimension, denied, whose)}, burst {_credit(denied)}"
-        case BudgetExhausted():
-            left = max(0, denied.budget_micros - denied.spent_micros)
-            return (
-                f"{money(denied.requested_micros)} asked, {money(left)} of the budget{whose} of "
-                f"{money(denied.budget_micros)} left"
-            )
-        case CostCapExceeded():
-            cost = money(denied.projected_micros)
-            return f"the cost would come to {cost}, the cap{whose} is {money(denied.cap_micros)}"
-        case _:
-            assert_never(denied)
-
-
-def _over(unit: str, denied: HardLimitExceeded | BurstCreditExhausted, whose: str) -> str:
-    used, limit = amount(unit, denied.used), amount(unit, denied.limit)
-    return f"{amount(unit, denied.requested)} asked, {used} of {limit} in the quota{whose} used"
+_BY_WORD: Final = {word.value: text for word, text in DENIALS.items()}
 
 
 def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:

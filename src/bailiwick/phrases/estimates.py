@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from bailiwick.phrases.times import moment
+from bailiwick.phrases.templates import fill
 
 ESTIMATES: Final[Mapping[str, str]] = {
     "fits_now": "it fits now",
@@ -18,17 +18,18 @@ ESTIMATES: Final[Mapping[str, str]] = {
 }
 
 
+ESTIMATED: Final[Mapping[str, str]] = {
+    basis: f"[starts_ms?{{starts_ms:soon}}; an estimate: {why}|{why}]"
+    for basis, why in ESTIMATES.items()
+}
+"""The same with the moment, where one can be told."""
+
+
 def phrase_position(position: int, is_further: bool) -> str:
     """Where a request stands in the queue."""
     return f"behind position {position}" if is_further else f"at position {position}"
 
 
-def phrase_estimate(starts_ms: int | None, basis: str) -> str:
-    """When it may start; always told as the guess that it is."""
-    why = ESTIMATES[basis]
-    if starts_ms is None:
-        return why
-    from time import time
-
-    is_due = starts_ms <= time() * 1000
-    return f"{'now' if is_due else 'about ' + moment(starts_ms)}; an estimate: {why}"
+def phrase_estimate(facts: Mapping[str, Any]) -> str:
+    """When it may start, by ``starts_ms`` and its ``basis``; always told as the guess it is."""
+    return fill(ESTIMATED[facts["basis"]], facts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from bailiwick.phrases.templates import fill
 from bailiwick.vocab.readiness import Readiness, ReadinessCondition, ReadinessReason
 
 _C, _R = ReadinessCondition, ReadinessReason
@@ -66,4 +67,4 @@ VERDICTS: Final[Mapping[Readiness, str]] = {
 
 def told(reason: ReadinessReason, numbers: Mapping[str, int]) -> str:
     """The sentence for a reason and its numbers."""
-    return TEMPLATES[reason].format(**numbers)
+    return fill(TEMPLATES[reason], numbers)

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Any, Final, assert_never
 
-from bailiwick.phrases.amounts import amount, plural, short_amount
+from bailiwick.phrases.amounts import plural, short_amount
+from bailiwick.phrases.templates import fill
 from bailiwick.vocab.remedies import RemedyWord
 
+_BY: Final = "[amount? by {amount:amount unit}]"
+_OWN: Final = "[lease_ids? ({lease_ids:leases})]"
 
-def phrase_remedy(word: RemedyWord, *, value: int, unit: str) -> str:
-    """The one change that would clear the first blocker."""
-    by = f" by {amount(unit, value)}" if value else ""
-    match word:
-        case RemedyWord.NOTHING_NEEDED:
-            return "nothing: it only has to wait its turn"
-        case RemedyWord.DECLARE_GENERATION:
-            return "name a GPU generation, such as --generation nvidia_hopper"
-        case RemedyWord.CHANGE_REQUEST:
-            less = f"ask for {amount(unit, value)} less"
-            return less if value else "ask for something that there is"
-        case RemedyWord.CHANGE_POLICY:
-            return "an operator would have to open nodes to it"
-        case RemedyWord.RAISE_QUOTA:
-            return f"a higher quota{by}"
-        case RemedyWord.RAISE_CEILING:
-            return "ask for less, or a higher ceiling (bailiwick quota show)"
-        case RemedyWord.FREE_OWN_LEASES:
-            return f"end leases of your own{by}"
-        case RemedyWord.OPEN_NODES:
-            closed = "the one node is" if value == 1 else f"all {value} nodes are"
-            return f"{closed} closed: to be opened, or to attest (bailiwick node list)"
-        case RemedyWord.WAIT_OR_PREEMPT:
-            return f"wait until others free {amount(unit, value)}" if by else "wait, or be urgent"
-        case _:
-            assert_never(word)
+REMEDIES: Final[Mapping[RemedyWord, str]] = {
+    RemedyWord.NOTHING_NEEDED: "nothing: it only has to wait its turn",
+    RemedyWord.DECLARE_GENERATION: "name a GPU generation, such as --generation nvidia_hopper",
+    RemedyWord.CHANGE_REQUEST: (
+        "[amount?ask for {amount:amount unit} less|ask for something that there is]"
+    ),
+    RemedyWord.CHANGE_POLICY: "an operator would have to open nodes to it",
+    RemedyWord.RAISE_QUOTA: f"a higher quota{_BY}",
+    RemedyWord.RAISE_CEILING: "ask for less, or a higher ceiling (bailiwick quota show)",
+    RemedyWord.FREE_OWN_LEASES: f"end leases of your own{_BY}{_OWN}",
+    RemedyWord.OPEN_NODES: (
+        "[amount=1?the one node is|all {amount} nodes are] closed: to be opened, or to attest "
+        "(bailiwick node list)"
+    ),
+    RemedyWord.WAIT_OR_PREEMPT: (
+        "[amount?wait until others free {amount:amount unit}|wait, or be urgent]"
+    ),
+}
+"""The one change that would clear the first blocker."""
+
+
+def phrase_remedy(facts: Mapping[str, Any]) -> str:
+    """The one change that would clear the first blocker; ``remedy`` says which."""
+    return fill(REMEDIES[RemedyWord(facts["remedy"])], facts)
 
 
 def remedy_beside(word: RemedyWord, *, value: int, unit: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bailiwick.phrases.amounts import span
 
 
-def moment(at_ms: int) -> str:
-    """A moment on this machine's clock, and how far away it is."""
+def moment(at_ms: int, *, now_ms: int | None = None) -> str:
+    """A moment on this machine's clock, and how far away it is from ``now_ms``, else from now."""
     from time import time
 
-    away = at_ms - int(time() * 1000)
+    away = at_ms - (int(time() * 1000) if now_ms is None else now_ms)
     return f"{clock(at_ms)} ({'in ' + span(away) if away >= 0 else span(-away) + ' ago'})"
 
 

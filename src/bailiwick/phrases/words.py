@@ -1,8 +1,7 @@
-"""All sentences that need no more than their word, list by list: what the web shows, too.
+"""All sentences for closed words, list by list: what the command line says, and the web too.
 
-A sentence with names in braces is to be filled in with the numbers that stand beside its word.
-What is made of a word and several numbers (a denial) has no place here: it is spelled where the
-numbers are known.
+A sentence with names in braces is to be filled in with the numbers that stand beside its word, by
+the rules of ``bailiwick.phrases.templates``.
 
 >>> SENTENCES["pending_reason"]["waiting_for_quota"]
 'it waits for quota'
@@ -13,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
-from bailiwick.phrases.budgets import BUDGETS
-from bailiwick.phrases.estimates import ESTIMATES
+from bailiwick.phrases.denials import DENIALS
+from bailiwick.phrases.estimates import ESTIMATED, ESTIMATES
 from bailiwick.phrases.jobs import FAULTS, HELD
-from bailiwick.phrases.nodes import FALLEN, FILTERS
 from bailiwick.phrases.readiness import CONDITIONS, TEMPLATES, VERDICTS
 from bailiwick.phrases.reasons import REASONS, fix_of
+from bailiwick.phrases.remedies import REMEDIES
 from bailiwick.phrases.shared import SHARED_FIXES
+from bailiwick.phrases.states import BUDGETS, FALLEN, FILTERS
 from bailiwick.phrases.tokens import MINT_DENIALS
 from bailiwick.vocab.words import PendingReason, PreemptionReason
 
@@ -32,6 +32,8 @@ def _plain(said: Mapping[W, str]) -> dict[str, str]:
 
 SENTENCES: Final[Mapping[str, Mapping[str, str]]] = {
     "budget_state": _plain(BUDGETS),
+    "denial": _plain(DENIALS),
+    "estimate": dict(ESTIMATED),
     "estimate_basis": _plain(ESTIMATES),
     "filter_reason": _plain(FILTERS),
     "filter_reason_beside": _plain(FALLEN),
@@ -44,6 +46,7 @@ SENTENCES: Final[Mapping[str, Mapping[str, str]]] = {
     "readiness": _plain(VERDICTS),
     "readiness_condition": _plain(CONDITIONS),
     "readiness_reason": _plain(TEMPLATES),
+    "remedy": _plain(REMEDIES),
     "shared_fix": _plain(SHARED_FIXES),
 }
 """By the list that a word is of; ``_beside`` is what stands beside a word that shows."""

@@ -74,6 +74,8 @@ class Watchers:
     """How often a watcher hears that the connection lives, if nothing else."""
     check_s: float = 45.0
     """How often a watcher's token is looked at again; with one beat more, within a minute."""
+    tick_s: float = 1.0
+    """How often it is looked what became old for whoever watches only that."""
     page: int = 200
     """Records that are read at once."""
     _taken: Counter[str] = field(default_factory=Counter, init=False)

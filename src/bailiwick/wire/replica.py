@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bailiwick.wire.base import Model
-from bailiwick.wire.words import JobModeWord
+from bailiwick.wire.words import ChangeNounWord, JobModeWord
 
 
 class Leader(Model):
@@ -63,10 +63,23 @@ class ReplicaState(Model):
 class Words(Model):
     """Sentences for closed words, the same that the command line says: list, word, sentence.
 
-    A sentence with names in braces is to be filled in with the numbers beside its word.
+    A sentence with names in braces is to be filled in with the numbers beside its word:
+    `{name}`, `{name:how}` (`count`, `money`, `span`, `moment`, `soon`, `scope`, `leases`,
+    `amount UNIT`, `plural NOUN`), `{a-b:how}` for a difference that is never below zero, and
+    `[name?text|otherwise]` or `[name=word?text|otherwise]` for one of two texts.
     """
 
     words: dict[str, dict[str, str]]
+
+
+class Changed(Model):
+    """What may have become old for who asked: nouns alone.
+
+    With `missed` the place that was gone on from is not known any more: all may be old.
+    """
+
+    nouns: list[ChangeNounWord]
+    missed: bool = False
 
 
 class Health(Model):

@@ -84,6 +84,29 @@ WatchEndWord: TypeAlias = Literal[
     "complete", "server_ending", "token_ended", "forbidden", "unavailable"
 ]
 
+ChangeNounWord: TypeAlias = Literal[
+    "accounts",
+    "apps",
+    "budgets",
+    "findings",
+    "graphs",
+    "instances",
+    "invoices",
+    "isolation",
+    "jobs",
+    "leases",
+    "members",
+    "nodes",
+    "queue",
+    "quota",
+    "rates",
+    "records",
+    "runtimes",
+    "settings",
+    "tenants",
+    "usage",
+]
+
 JobModeWord: TypeAlias = Literal["sandbox", "users", "trusted", "closed"]
 
 LivenessWord: TypeAlias = Literal["alive", "late", "departed", "unheard"]

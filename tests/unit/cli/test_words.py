@@ -12,7 +12,7 @@ import pytest
 from bailiwick.cli import ExitCode
 from bailiwick.cli.lazy import COMMANDS, load_command
 from bailiwick.cli.main import app
-from bailiwick.cli.shared.denials import detail_of, phrase_denial
+from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.failures import EXIT_CODES, tell
 from bailiwick.cli.shared.jobs import exit_code_of
 from bailiwick.cli.shared.session import ENVIRONMENT
@@ -20,7 +20,8 @@ from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.kernel.spelling import denial_body
-from bailiwick.scheduler.decision import Denied
+from bailiwick.scheduler.decision import DenialDetail, Denied
+from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as ans
@@ -66,6 +67,20 @@ def test_every_denial_has_its_sentence(kind: Any) -> None:
     assert told[0].islower() or told[0].isdigit()
     assert "_bytes" not in told
     assert not told.endswith(".")
+
+
+def detail_of(denied: ans.Denial) -> DenialDetail:
+    """The value that was decided; what both sides have is called the same."""
+    apart = ("reason", "detail", "denied_scope", "denied_generation")
+    names = [name for name in type(denied).model_fields if name not in apart]
+    values: dict[str, Any] = {name: getattr(denied, name) for name in names}
+    if "denied_scope" in type(denied).model_fields:
+        values["scope"] = QuotaScope.of(*denied.denied_scope)  # type: ignore[union-attr, misc]
+    if isinstance(denied, ans.GpuGenerationLimitExceeded):
+        values["generation"] = denied.denied_generation
+    kinds = {kind.code.value: kind for kind in get_args(DenialDetail)}
+    found: DenialDetail = kinds[denied.detail](**values)
+    return found
 
 
 @pytest.mark.parametrize("kind", DENIALS, ids=lambda kind: kind.__name__)

@@ -6,19 +6,19 @@ from typing import get_args
 
 import pytest
 
+from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.report import ReportFindingWord
 from bailiwick.phrases.amounts import amount
-from bailiwick.phrases.budgets import BUDGETS
 from bailiwick.phrases.denials import denial_numbers, phrase_denial
 from bailiwick.phrases.estimates import ESTIMATES, phrase_estimate
 from bailiwick.phrases.evictions import eviction_rows
 from bailiwick.phrases.findings import PHRASES
 from bailiwick.phrases.jobs import FAULTS, phrase_job_reason
-from bailiwick.phrases.nodes import FALLEN, FILTERS
 from bailiwick.phrases.reasons import REASONS, fix_of, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy, remedy_beside
 from bailiwick.phrases.shared import SHARED_FIXES, fix_of_shared
+from bailiwick.phrases.states import BUDGETS, FALLEN, FILTERS
 from bailiwick.phrases.tokens import MINT_DENIALS
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NotEnoughFree, VictimsLeaving
 from bailiwick.scheduler.explain import Remedy, remedy_for
@@ -37,6 +37,11 @@ from bailiwick.vocab.words import (
     ResourceKind,
 )
 from bailiwick.wire.words import EstimateWord
+
+
+def remedy(word: str, amount: int = 0, unit: str = "") -> dict[str, object]:
+    """As the contract tells it."""
+    return {"remedy": word, "amount": amount, "unit": unit, "lease_ids": []}
 
 
 def test_every_closed_word_has_its_sentence() -> None:
@@ -62,9 +67,9 @@ def test_what_a_quota_never_allows_is_no_matter_of_nodes_or_of_policy() -> None:
     denied = GpuGenerationLimitExceeded(HardwareGeneration.NVIDIA_BLACKWELL, 0, 0, 2, scope)
     told = Denied.because(denied)
     assert "quota" in fix_of(told.reason, denied.code)
-    assert "quota of lab does not list" in phrase_denial(denied)
+    assert "quota of lab does not list" in phrase_denial(denial_body(told))
     assert remedy_for(told) == Remedy(RemedyWord.RAISE_QUOTA, 2, "nvidia_blackwell")
-    assert "quota" in phrase_remedy(RemedyWord.RAISE_QUOTA, value=2, unit="nvidia_blackwell")
+    assert "quota" in phrase_remedy(remedy("raise_quota", 2, "nvidia_blackwell"))
 
 
 def test_who_is_first_in_the_line_is_not_told_that_others_are_before_it() -> None:
@@ -75,8 +80,8 @@ def test_who_is_first_in_the_line_is_not_told_that_others_are_before_it() -> Non
 @pytest.mark.parametrize("word", RemedyWord)
 def test_every_remedy_has_its_sentence(word: RemedyWord) -> None:
     assert remedy_beside(word, value=2, unit="members")
-    assert "_" not in phrase_remedy(word, value=0, unit="").replace("nvidia_hopper", "")
-    assert phrase_remedy(word, value=2**30, unit="mem_bytes")
+    assert "_" not in phrase_remedy(remedy(word)).replace("nvidia_hopper", "")
+    assert phrase_remedy(remedy(word, 2**30, "mem_bytes"))
 
 
 @pytest.mark.parametrize("unit", [*Dimension, *ResourceKind])
@@ -95,7 +100,10 @@ def test_a_reason_that_nobody_knows_is_told_as_it_is() -> None:
 
 def test_a_denial_has_a_sentence_and_numbers_beside_its_word() -> None:
     denied = NotEnoughFree(ResourceKind.MEM_BYTES, free=2**30, requested=2**36)
-    assert phrase_denial(denied) == "64 GiB of memory asked, 1 GiB of memory free in all"
+    assert (
+        phrase_denial(denial_body(Denied.because(denied)))
+        == "64 GiB of memory asked, 1 GiB of memory free in all"
+    )
     told = denial_numbers(denied, when=str, late=str)
     assert told == "mem_bytes: free 1 GiB, requested 64 GiB"
 
@@ -110,8 +118,11 @@ def test_moments_are_told_on_the_clock_of_whoever_asks() -> None:
 
 
 def test_an_estimate_is_told_as_one() -> None:
-    assert phrase_estimate(1, "expiry") == "now; an estimate: leases in its way end by then"
-    assert phrase_estimate(None, "beyond_horizon").startswith("no time can be told")
+    assert (
+        phrase_estimate({"starts_ms": 1, "basis": "expiry"})
+        == "now; an estimate: leases in its way end by then"
+    )
+    assert phrase_estimate({"starts_ms": None, "basis": "beyond_horizon"}).startswith("no time")
 
 
 def test_the_table_of_evictions_says_what_is_decided() -> None:

@@ -2,7 +2,7 @@
 // the last number that was heard, so nothing is missed; how it stands can be asked at any time.
 import { readEvents, type ServerEvent } from "./sse";
 
-export type LiveState = "connecting" | "live" | "lost" | "refused" | "ended";
+export type LiveState = "connecting" | "live" | "lost" | "full" | "refused" | "ended";
 
 export interface LiveFeed {
   close(): void;
@@ -33,8 +33,10 @@ async function run(terms: LiveTerms, signal: AbortSignal): Promise<void> {
   const { onState, onEvent, fetcher = fetch, pauseMs = defaultPause } = terms;
   let place: string | null = null;
   let tries = 0;
+  let isFull = false;
   while (!signal.aborted) {
-    onState(tries === 0 ? "connecting" : "lost");
+    if (tries === 0) onState("connecting");
+    else if (!isFull) onState("lost");
     let ended: string | null = null;
     const read = readEvents((event) => {
       if (event.id !== null) place = event.id;
@@ -52,6 +54,7 @@ async function run(terms: LiveTerms, signal: AbortSignal): Promise<void> {
         onState("refused");
         return;
       }
+      isFull = response.status === 429;
       if (response.ok && response.body !== null) {
         onState("live");
         tries = 0;
@@ -66,7 +69,7 @@ async function run(terms: LiveTerms, signal: AbortSignal): Promise<void> {
     }
     if (signal.aborted) return;
     tries += 1;
-    onState("lost");
+    onState(isFull ? "full" : "lost");
     await pause(pauseMs(tries), signal);
   }
 }

@@ -473,6 +473,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch what becomes old for you
+         * @description Which nouns became old, of what the caller may read: a hint to read them again, no more.
+         *
+         *     What others do moves nothing here: neither an event, nor its time, nor its id. After a place
+         *     that is not known any more (the server was started anew) the first event has `missed`.
+         *
+         *     Needs a login, and no permission.
+         */
+        get: operations["self_watch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/entitlements": {
         parameters: {
             query?: never;
@@ -4988,6 +5013,31 @@ export interface components {
             term_max_ms: number;
             /** Waiting Max */
             waiting_max: number;
+        };
+        /**
+         * Changed
+         * @description What may have become old for who asked: nouns alone.
+         *
+         *     With `missed` the place that was gone on from is not known any more: all may be old.
+         */
+        Changed: {
+            /**
+             * Missed
+             * @default false
+             */
+            missed?: boolean;
+            /** Nouns */
+            nouns: ("accounts" | "apps" | "budgets" | "findings" | "graphs" | "instances" | "invoices" | "isolation" | "jobs" | "leases" | "members" | "nodes" | "queue" | "quota" | "rates" | "records" | "runtimes" | "settings" | "tenants" | "usage")[];
+        };
+        /** @description One event of `GET /v1/changes`. A comment (`: beat`) is none. */
+        ChangeEvent: components["schemas"]["ChangeTold"] | components["schemas"]["WatchEnd"];
+        /** @description What may have become old; `data` says it as JSON. */
+        ChangeTold: {
+            data: string;
+            /** @constant */
+            event: "change";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
         };
         /**
          * Channel
@@ -11166,7 +11216,10 @@ export interface components {
          * Words
          * @description Sentences for closed words, the same that the command line says: list, word, sentence.
          *
-         *     A sentence with names in braces is to be filled in with the numbers beside its word.
+         *     A sentence with names in braces is to be filled in with the numbers beside its word:
+         *     `{name}`, `{name:how}` (`count`, `money`, `span`, `moment`, `soon`, `scope`, `leases`,
+         *     `amount UNIT`, `plural NOUN`), `{a-b:how}` for a difference that is never below zero, and
+         *     `[name?text|otherwise]` or `[name=word?text|otherwise]` for one of two texts.
          */
         Words: {
             /** Words */
@@ -12448,6 +12501,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Revocations"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    self_watch: {
+        parameters: {
+            query?: {
+                /** @description Go on after the event of this id. */
+                after?: string | null;
+                /** @description Whether to stay where all was told. */
+                follow?: string;
+            };
+            header?: {
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["Error400"];

@@ -1,69 +1,72 @@
-// Keeps what is on the screen new: records of the journal make the queries about their noun old, at
-// most once a second. Who may not read the journal gets fresh numbers by asking again.
+// Keeps what is on the screen new: the server tells which nouns became old, of what this person may
+// read, and the queries about them are asked again. Where that cannot be had, all is asked again
+// every ten seconds.
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, use, useEffect, useState, type ReactNode } from "react";
 import { openLive, type LiveState } from "@/api/live";
-import { mayAnywhere, useWho } from "./who";
+import { keysOf, readChange } from "@/api/changes";
+import { may, useWho } from "./who";
 
-export type Freshness = LiveState | "asking";
+export type Freshness = Exclude<LiveState, "full"> | "asking";
 
 const LiveContext = createContext<Freshness>("connecting");
-const EVERY_MS = 1_000;
 const ASK_EVERY_MS = 10_000;
+const OTHERS_EVERY_MS = 30_000;
+/** What others' work moves too, of which nobody is told: a place in line, free nodes. */
+const MOVED_BY_OTHERS: ReadonlySet<string> = new Set(["queue", "nodes", "plan"]);
 
 export function useFreshness(): Freshness {
   return use(LiveContext);
-}
-
-/** Which queries a record makes old, by the first words of its kind. */
-export function nounsOf(kind: string): string[] {
-  if (/^(lease|admission|eviction|preempt|fence|teardown|queue|entry)/.test(kind)) {
-    return ["leases", "queue", "jobs", "quota", "usage"];
-  }
-  if (/^(node|device|attest|quarantine|enrol|heartbeat)/.test(kind)) return ["nodes"];
-  if (/^(tenant|project|member|role|quota|budget|rate|invoice|account|token)/.test(kind)) {
-    return ["tenants", "quota", "budgets", "members", "usage"];
-  }
-  if (/^(app|shared|submit_policy)/.test(kind)) {
-    return ["runtimes", "instances", "apps", "entitlements", "leases"];
-  }
-  return ["records", "findings"];
 }
 
 export function LiveProvider({ children }: { children: ReactNode }) {
   const self = useWho();
   const client = useQueryClient();
   const [state, setState] = useState<Freshness>("connecting");
-  const watches = mayAnywhere(self, "journal.record.read");
+  const seesFleet = may(self, "scheduler.node.read");
   useEffect(() => {
-    if (!watches) return askAgain(client, setState);
     const old = new Set<string>();
+    let all = false;
+    let now: Freshness = "connecting";
+    function drop(): void {
+      if (document.hidden) return;
+      const nouns = new Set(old);
+      if (all) void refresh(client, (noun) => noun !== "whoami");
+      else if (nouns.size > 0) void refresh(client, (noun) => nouns.has(noun));
+      old.clear();
+      all = false;
+    }
     const feed = openLive({
-      address: "/v1/watch",
-      onState: setState,
-      onEvent: ({ event }) => nounsOf(event).forEach((noun) => old.add(noun)),
+      address: "/v1/changes",
+      onState: (next) => {
+        // Let in, but no place: asking again is not live, and is said.
+        now = next === "full" ? "asking" : next;
+        setState(now);
+      },
+      onEvent: ({ data }) => {
+        const change = readChange(data);
+        change.nouns.flatMap(keysOf).forEach((key) => old.add(key));
+        all ||= change.missed;
+        drop();
+      },
     });
     const timer = setInterval(() => {
-      if (old.size > 0 && !document.hidden) {
-        const nouns = new Set(old);
-        old.clear();
-        void refresh(client, (noun) => nouns.has(noun));
-      }
-    }, EVERY_MS);
+      if (now !== "live" && now !== "connecting" && now !== "ended") all = true;
+      drop();
+    }, ASK_EVERY_MS);
+    const slow = setInterval(() => {
+      if (!seesFleet) MOVED_BY_OTHERS.forEach((noun) => old.add(noun));
+      drop();
+    }, OTHERS_EVERY_MS);
+    document.addEventListener("visibilitychange", drop);
     return () => {
+      document.removeEventListener("visibilitychange", drop);
       clearInterval(timer);
+      clearInterval(slow);
       feed.close();
     };
-  }, [client, watches]);
+  }, [client, seesFleet]);
   return <LiveContext value={state}>{children}</LiveContext>;
-}
-
-function askAgain(client: QueryClient, setState: (state: Freshness) => void): () => void {
-  setState("asking");
-  const timer = setInterval(() => {
-    if (!document.hidden) void refresh(client, (noun) => noun !== "whoami");
-  }, ASK_EVERY_MS);
-  return () => clearInterval(timer);
 }
 
 /** Without cutting what is under way: a slow answer would never come. */

@@ -1,7 +1,8 @@
 // Why something waits, as a funnel: how many nodes there are, how many fell at each filter, how many
 // are left. The numbers are the scheduler's own; nothing is counted here.
+import type { Schemas } from "@/api/client";
 import { count } from "@/words/amounts";
-import { useSentence } from "@/words/server-words";
+import { useSentences } from "@/words/server-words";
 
 interface FunnelTerms {
   fallen: Record<string, number>;
@@ -25,7 +26,7 @@ export function stepsOf({ fallen, fitting }: FunnelTerms): { all: number; steps:
 
 export function Funnel(terms: FunnelTerms) {
   const { all, steps } = stepsOf(terms);
-  const sentence = useSentence();
+  const sentences = useSentences();
   if (all === 0) return <p className="text-muted">No node was looked at yet.</p>;
   const width = (left: number) => `${Math.max(left > 0 ? 1.5 : 0, (left / all) * 100)}%`;
   const rows = [{ filter: "all nodes", fell: 0, left: all }, ...steps];
@@ -43,7 +44,7 @@ export function Funnel(terms: FunnelTerms) {
         {rows.map((row, at) => (
           <tr key={row.filter}>
             <td className="w-[38%] pr-3 align-middle">
-              {at === 0 ? "all nodes" : sentence("filter_reason", row.filter)}
+              {at === 0 ? "all nodes" : sentences.word("filter_reason", row.filter as Schemas["FilterReason"])}
             </td>
             <td className="align-middle">
               <div className="flex items-center gap-2">

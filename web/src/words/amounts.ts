@@ -77,14 +77,13 @@ export function amount(unit: string, value: number): string {
     case "lease_count":
       return value === 1 ? "1 lease" : `${count(value)} leases`;
     case "mem_bytes":
-      return `${size(value)} memory`;
+      return `${size(value)} of memory`;
     case "block_bytes":
-      return `${size(value)} storage`;
+      return `${size(value)} of block storage`;
     case "gpu_vram":
-    case "gpu_vram_bytes":
-      return `${size(value)} GPU memory`;
+      return `${size(value)} of GPU memory`;
     default:
-      return `${count(value)} ${spell(unit)}`;
+      return `${count(value)} ${unit}`.trimEnd();
   }
 }
 

@@ -1,43 +1,64 @@
-// Sentences for closed words. Those of the server (`/v1/words`) are the same that the command line
-// says; until they are there, the word itself is spelled.
+// Sentences for closed words and their numbers: the server's texts (`/v1/words`), which the command
+// line fills in alike. No network here.
 import type { Schemas } from "@/api/client";
-import { assertNever } from "./assert-never";
-import { amount, count, generation, spell, span } from "./amounts";
+import { amount, generation, spell } from "./amounts";
+import { fill, TemplateError, type Values } from "./template";
 
-type Remedy = Schemas["Remedy"];
-type Denied = Schemas["QueueEntry"]["blockers"][number];
+export type Denied = Schemas["QueueEntry"]["blockers"][number];
 
-/** The one thing that would unblock a request. */
-export function remedySentence(remedy: Remedy): string {
-  const much = remedy.amount > 0 ? amount(remedy.unit, remedy.amount) : "";
-  switch (remedy.remedy) {
-    case "nothing_needed":
-      return "Nothing is needed: it is next in line.";
-    case "declare_generation":
-      return "Name the GPU generation that it wants.";
-    case "change_request":
-      return much
-        ? `Ask for less: ${much} less would do.`
-        : "Change the request: waiting does not help.";
-    case "change_policy":
-      return "A policy forbids the nodes that would do; whoever keeps it can change it.";
-    case "raise_quota":
-      return `Raise the quota${much ? ` by ${much}` : ""}.`;
-    case "raise_ceiling":
-      return "Raise the ceiling of the quota (priority, class or term).";
-    case "free_own_leases": {
-      const ids = remedy.lease_ids ?? [];
-      const which = ids.length > 0 ? ` (${ids.slice(0, 5).join(", ")})` : "";
-      return `Release leases of your own${which}${much ? ` that hold ${much}` : ""}.`;
-    }
-    case "open_nodes":
-      return `Open ${much || "nodes"} that are drained or in maintenance.`;
-    case "wait_or_preempt":
-      return `Wait until ${much ? `${much} are` : "room is"} free, or ask with a higher priority.`;
-    default:
-      return assertNever(remedy.remedy);
-  }
+/** The lists of `/v1/words` that pages read from, with the closed words of each. */
+export interface Closed {
+  budget_state: Schemas["BudgetState"];
+  denial: Denied["detail"];
+  error_code: Schemas["ErrorCode"] | Schemas["EdgeCode"];
+  estimate: Schemas["Estimate"]["basis"];
+  filter_reason: Schemas["FilterReason"];
+  job_fault: Schemas["JobFault"];
+  mint_denial: Schemas["MintDenial"];
+  pending_fix: Schemas["PendingReason"];
+  pending_reason: Schemas["PendingReason"];
+  preemption_reason: Schemas["PreemptionReason"];
+  remedy: Schemas["Remedy"]["remedy"];
 }
+
+export type Words = Schemas["Words"]["words"];
+
+export interface Sentences {
+  /** A word that needs no numbers. */
+  word<L extends keyof Closed>(list: L, word: Closed[L]): string;
+  denial(denied: Denied, nowMs: number): string;
+  remedy(remedy: Schemas["Remedy"]): string;
+  estimate(estimate: Schemas["Estimate"], nowMs: number): string;
+  /** Why a job is where it is; a word that nobody knows is told as it is. */
+  jobReason(word: string): string;
+}
+
+/** What says the words; the words themselves until the sentences are there. */
+export function sentencesOf(words: Words | undefined): Sentences {
+  const say = (list: string, word: string, values: Values, nowMs: number) => {
+    const text = words?.[list]?.[word];
+    if (text === undefined) return spell(word);
+    try {
+      return fill(text, values, nowMs);
+    } catch (error) {
+      // A newer server's rule or number: the word says less, but nothing wrong.
+      if (error instanceof TemplateError) return spell(word);
+      throw error;
+    }
+  };
+  return {
+    word: (list, word) => say(list, word, {}, 0),
+    denial: (denied, nowMs) => say("denial", denied.detail, { ...denied }, nowMs),
+    remedy: (remedy) => say("remedy", remedy.remedy, { ...remedy }, 0),
+    estimate: (estimate, nowMs) => say("estimate", estimate.basis, { ...estimate }, nowMs),
+    jobReason: (word) => {
+      const list = JOB_REASONS.find((each) => words?.[each]?.[word] !== undefined);
+      return list === undefined ? spell(word) : say(list, word, {}, 0);
+    },
+  };
+}
+
+const JOB_REASONS = ["preemption_reason", "pending_reason", "held_reason", "job_fault"] as const;
 
 /** What a request asks for, in words. */
 export function askedSentence(asked: Schemas["Asked"]): string {
@@ -51,41 +72,4 @@ export function askedSentence(asked: Schemas["Asked"]): string {
   ];
   const one = parts.filter((part) => part !== "").join(", ") || "a default share";
   return asked.gang_size > 1 ? `${asked.gang_size} times ${one}` : one;
-}
-
-/** A denial with its numbers: the word is spelled, and every number stands beside its name. */
-export function denialNumbers(denied: Denied): [string, string][] {
-  const rows: [string, string][] = [];
-  for (const [name, value] of Object.entries(denied)) {
-    if (name === "detail" || name === "reason" || value === null) continue;
-    rows.push([spell(name), shown(name, value)]);
-  }
-  return rows;
-}
-
-function shown(name: string, value: unknown): string {
-  if (typeof value === "number") return name.endsWith("_ms") ? span(value) : count(value);
-  if (Array.isArray(value)) return value.join(", ");
-  return typeof value === "string" ? spell(value) : JSON.stringify(value);
-}
-
-export function estimateSentence(estimate: Schemas["Estimate"], nowMs: number): string {
-  switch (estimate.basis) {
-    case "fits_now":
-      return "It fits now.";
-    case "reservation":
-    case "victims":
-    case "expiry":
-      return estimate.starts_ms === null
-        ? "No estimate yet."
-        : `Likely in ${span(Math.max(0, Math.floor((estimate.starts_ms - nowMs) / 1_000) * 1_000))} (${spell(estimate.basis)}).`;
-    case "waits_for_quota":
-      return "Waits for quota; no time can be told.";
-    case "beyond_horizon":
-      return "Later than the scheduler looks ahead.";
-    case "waiting_does_not_help":
-      return "Waiting does not help.";
-    default:
-      return assertNever(estimate.basis);
-  }
 }

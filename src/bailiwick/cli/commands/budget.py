@@ -25,7 +25,7 @@ from bailiwick.cli.shared.periods import (
     spell_period,
 )
 from bailiwick.cli.shared.screen import owner
-from bailiwick.phrases.budgets import BUDGETS
+from bailiwick.phrases.states import BUDGETS
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bailiwick.cli.shared.ask import Ask
-from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.denials import phrase_denial, phrase_estimate, phrase_remedy
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import ExplainOptions, ask_of, typed_words, wish_of
 from bailiwick.cli.shared.output import Columns, Format
@@ -25,13 +25,11 @@ from bailiwick.cli.shared.screen import make_console, owner, print_rows, printab
 from bailiwick.cli.shared.units import parse_id
 from bailiwick.executors.registry import labels_for
 from bailiwick.phrases.amounts import amount, span
-from bailiwick.phrases.estimates import phrase_estimate, phrase_position
-from bailiwick.phrases.nodes import FILTERS
+from bailiwick.phrases.estimates import phrase_position
 from bailiwick.phrases.reasons import REASONS, phrase_turn
-from bailiwick.phrases.remedies import phrase_remedy
+from bailiwick.phrases.states import FILTERS
 from bailiwick.phrases.times import age, clock, moment
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.words import FilterReason
 
 if TYPE_CHECKING:
@@ -189,7 +187,7 @@ def draw_entry(found: QueueEntry) -> None:
     _draw_nodes(found.fallen, found.fitting)
     draw_rules(found.rules, found.rules_more)
     _draw_help(found.remedy)
-    typer.echo(f"may start: {phrase_estimate(found.estimate.starts_ms, found.estimate.basis)}")
+    typer.echo(f"may start: {phrase_estimate(found.estimate)}")
 
 
 def _draw_explanation(found: Explanation) -> None:
@@ -230,6 +228,4 @@ def _draw_nodes(fallen: Mapping[FilterReason, int], fitting: int) -> None:
 
 
 def _draw_help(remedy: Remedy) -> None:
-    told = phrase_remedy(RemedyWord(remedy.remedy), value=remedy.amount, unit=remedy.unit)
-    own = " ".join(f"lease-{number}" for number in remedy.lease_ids)
-    typer.echo(f"\nwhat would help: {told}" + (f" ({own})" if own else ""))
+    typer.echo(f"\nwhat would help: {phrase_remedy(remedy)}")

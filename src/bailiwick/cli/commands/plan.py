@@ -9,12 +9,11 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.ask import Ask
-from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.denials import phrase_denial, phrase_estimate
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
 from bailiwick.phrases.amounts import money, plural, span
-from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI
@@ -106,9 +105,7 @@ def draw_plan(plan: Plan, *, rules: bool = True) -> None:
         case ans.WouldQueue():
             why = "others are before it" if plan.denied is None else phrase_denial(plan.denied)
             typer.echo(f"would wait: {why}")
-            typer.echo(
-                f"may start: {phrase_estimate(plan.estimate.starts_ms, plan.estimate.basis)}"
-            )
+            typer.echo(f"may start: {phrase_estimate(plan.estimate)}")
         case ans.WouldRefuse():
             typer.echo(f"would be refused: {phrase_denial(plan.denied)}")
         case _:

@@ -34,6 +34,10 @@ def watch(
     output: Annotated[
         Format, typer.Option("--output", "-o", help="table: a line each; json: a document each.")
     ] = Format.TABLE,
+    changes: Annotated[
+        bool,
+        typer.Option("--changes", help="Only which nouns became old, of what you may read."),
+    ] = False,
     until_end: Annotated[
         bool, typer.Option("--until-end", help="Stop where the journal ends now.")
     ] = False,
@@ -52,7 +56,12 @@ def watch(
         "kinds": ",".join(kind) if kind else None,
         "follow": "false" if until_end else None,
     }
+    if changes and (tenant or kind or after is not None):
+        raise InvalidValue("--changes", "with others", "no --tenant, --kind or --after")
     try:
+        if changes:
+            _show_changes(ask, {"follow": query["follow"]})
+            return
         _show(ask, query, after=after)
     except KeyboardInterrupt:
         return
@@ -71,6 +80,22 @@ def _show(ask: Ask, query: dict[str, str | None], *, after: int | None) -> None:
             emit(record.model_dump_json())
         else:
             console.print(_line(record), soft_wrap=True)
+
+
+def _show_changes(ask: Ask, query: dict[str, str | None]) -> None:
+    from time import time
+
+    from bailiwick.phrases.times import clock
+    from bailiwick.wire.actions.tokens import SELF_WATCH
+    from bailiwick.wire.replica import Changed
+
+    for event in ask.client.follow(SELF_WATCH, query=query):
+        told = Changed.model_validate_json(event.data)
+        if ask.output is Format.JSON:
+            emit(told.model_dump_json())
+        else:
+            nouns = "all" if told.missed else " ".join(told.nouns)
+            emit(f"{clock(int(time() * 1000))} old: {nouns}")
 
 
 def _line(record: JournalRecord) -> str:

@@ -1,35 +1,30 @@
-"""A denial of the contract as the value that was decided, so that it has the same sentence."""
+"""A denial, a remedy and an estimate of the contract, in the words that a page says too."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bailiwick.scheduler.decision import DenialDetail
-    from bailiwick.wire.answers import Denial
-
-_APART = ("reason", "detail", "denied_scope", "denied_generation")
+    from bailiwick.wire.answers import Denial, Estimate
+    from bailiwick.wire.work import Remedy
 
 
 def phrase_denial(denied: Denial) -> str:
     """One obstacle with its numbers, in one sentence."""
     from bailiwick.phrases.denials import phrase_denial as phrase
 
-    return phrase(detail_of(denied))
+    return phrase(denied.model_dump(mode="json"))
 
 
-def detail_of(denied: Denial) -> DenialDetail:
-    """Which rule, with its numbers; what both sides have is called the same."""
-    from bailiwick.scheduler.decision import DenialDetail
-    from bailiwick.scheduler.quota_policy import QuotaScope
+def phrase_remedy(remedy: Remedy) -> str:
+    """The one change that would clear the first obstacle, with the leases that it is about."""
+    from bailiwick.phrases.remedies import phrase_remedy as phrase
 
-    values: dict[str, Any] = {
-        name: getattr(denied, name) for name in type(denied).model_fields if name not in _APART
-    }
-    if getattr(denied, "denied_scope", None):
-        values["scope"] = QuotaScope.of(*denied.denied_scope)  # type: ignore[union-attr, misc]
-    if hasattr(denied, "denied_generation"):
-        values["generation"] = denied.denied_generation
-    kinds = {kind.code.value: kind for kind in get_args(DenialDetail)}
-    found: DenialDetail = kinds[denied.detail](**values)
-    return found
+    return phrase(remedy.model_dump(mode="json"))
+
+
+def phrase_estimate(estimate: Estimate) -> str:
+    """When it may start; always told as the guess that it is."""
+    from bailiwick.phrases.estimates import phrase_estimate as phrase
+
+    return phrase(estimate.model_dump(mode="json"))

@@ -62,7 +62,11 @@ from bailiwick.wire.problem import EdgeCode
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
-_STREAMS: dict[str, str] = {"record.watch": "WatchEvent", "event.watch": "EventStreamItem"}
+_STREAMS: dict[str, str] = {
+    "record.watch": "WatchEvent",
+    "event.watch": "EventStreamItem",
+    "self.watch": "ChangeEvent",
+}
 """What each stream is made of, as the contract calls it."""
 _BYTES = "application/octet-stream"
 _MEDIA: dict[object, str] = {

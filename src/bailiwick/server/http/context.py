@@ -26,6 +26,7 @@ from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.changes.book import ChangeBook
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
@@ -66,6 +67,8 @@ class Parts:
     """What proofs are made from; it grows when asked, or by whoever grows it beforehand."""
     watchers: Watchers = field(default_factory=Watchers)
     """How many may watch at a time, and how often they are told that nothing happened."""
+    changes: ChangeBook = field(default_factory=ChangeBook)
+    """What those who watch only for what became old share."""
     ending: asyncio.Event | None = None
     """Set when the server is about to stop: those who watch are let go."""
     telemetry: Telemetry | None = None

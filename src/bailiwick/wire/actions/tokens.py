@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Where
+from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Stream, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.people import (
@@ -73,6 +73,9 @@ SELF_READ = Action(
 SELF_MAY = Action(
     "self.may", "Read what you may do somewhere", "GET", "/v1/may",
     None, _W.SELF, NOTHING, MayDo)
+SELF_WATCH = Action(
+    "self.watch", "Watch what becomes old for you", "GET", "/v1/changes",
+    None, _W.SELF, NOTHING, Stream)
 SELF_LOG_OUT = Action(
     "self.log_out", "Log out", "DELETE", "/v1/session",
     None, _W.SELF, NOTHING, Done)

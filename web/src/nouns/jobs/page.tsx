@@ -15,6 +15,7 @@ import { Facts, Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { money, span } from "@/words/amounts";
 import { askedSentence } from "@/words/sentences";
+import { useSentences } from "@/words/server-words";
 import { jobTone } from "@/words/tones";
 import { Logs } from "./logs";
 import { cancelJob, useJob } from "./queries";
@@ -135,6 +136,10 @@ function whatRows(job: Job): [string, React.ReactNode][] {
   return rows;
 }
 
+function Reason({ word }: { word: string }) {
+  return useSentences().jobReason(word);
+}
+
 function howRows(job: Job): [string, React.ReactNode][] {
   const ended =
     job.exit_code !== null
@@ -156,7 +161,7 @@ function howRows(job: Job): [string, React.ReactNode][] {
         </>
       ),
     ],
-    ["reason", job.reason],
+    ["reason", job.reason === null ? null : <Reason word={job.reason} />],
     ["node", <NodeLink name={job.node} />],
     ["lease", <LeaseLink id={job.lease_id} />],
     ["attempt", `${job.attempt ?? 1} of ${(job.retries ?? 0) + 1}`],

@@ -6,7 +6,7 @@ import { Badge } from "@/parts/badge";
 import { Facts } from "@/parts/panel";
 import { money } from "@/words/amounts";
 import { assertNever } from "@/words/assert-never";
-import { estimateSentence } from "@/words/sentences";
+import { useSentences } from "@/words/server-words";
 
 type Outcome =
   Schemas["WouldGrant"] | Schemas["WouldPreempt"] | Schemas["WouldQueue"] | Schemas["WouldRefuse"];
@@ -30,6 +30,7 @@ export function PlanView({ plan }: { plan: Outcome }) {
 
 function Head({ plan }: { plan: Outcome }) {
   const now = useNow();
+  const sentences = useSentences();
   switch (plan.plan) {
     case "grant":
       return (
@@ -57,7 +58,8 @@ function Head({ plan }: { plan: Outcome }) {
       return (
         <div className="space-y-2">
           <p>
-            <Badge word="would wait" tone="warn" /> {estimateSentence(plan.estimate, now)}
+            <Badge word="would wait" tone="warn" /> may start:{" "}
+            {sentences.estimate(plan.estimate, now)}
           </p>
           {plan.denied && <Denial denied={plan.denied} />}
         </div>

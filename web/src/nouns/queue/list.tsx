@@ -9,7 +9,7 @@ import { RowList } from "@/parts/row-list";
 import { Empty } from "@/parts/states";
 import type { Column } from "@/parts/table";
 import { amount, generation } from "@/words/amounts";
-import { remedySentence } from "@/words/sentences";
+import { useSentences } from "@/words/server-words";
 import { priorityTone, reasonTone } from "@/words/tones";
 import { useQueue } from "./queries";
 
@@ -20,6 +20,10 @@ function asks(entry: Entry): string {
   if (!asked) return "";
   if (asked.gpu_count > 0) return `${asked.gpu_count} x ${generation(asked.gpu_generation)}`;
   return amount("cpu_milli", asked.cpu_milli);
+}
+
+function Remedy({ remedy }: { remedy: Schemas["Remedy"] }) {
+  return useSentences().remedy(remedy);
 }
 
 export const QUEUE_COLUMNS: Column<Entry>[] = [
@@ -68,7 +72,7 @@ export const QUEUE_COLUMNS: Column<Entry>[] = [
     id: "remedy",
     header: "what would unblock it",
     width: "minmax(16rem,2fr)",
-    cell: (entry) => remedySentence(entry.remedy),
+    cell: (entry) => <Remedy remedy={entry.remedy} />,
   },
   {
     id: "since",

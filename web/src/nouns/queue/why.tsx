@@ -2,43 +2,50 @@
 import type { Schemas } from "@/api/client";
 import { Badge } from "@/parts/badge";
 import { Funnel } from "@/parts/funnel";
-import { Facts } from "@/parts/panel";
-import { spell } from "@/words/amounts";
-import { denialNumbers, estimateSentence, remedySentence } from "@/words/sentences";
-import { useSentence } from "@/words/server-words";
+import { useNow } from "@/parts/age";
+import type { Denied } from "@/words/sentences";
+import { useSentences } from "@/words/server-words";
 import { reasonTone } from "@/words/tones";
 
 type Entry = Schemas["QueueEntry"];
 
 /** In two lines: what would unblock it, and when it may start. */
 export function Waiting({ entry, now }: { entry: Entry; now: number }) {
-  const sentence = useSentence();
+  const sentences = useSentences();
   return (
     <div className="space-y-1">
       <p className="flex flex-wrap items-center gap-2">
         <Badge
           word={entry.reason}
           tone={reasonTone(entry.reason)}
-          title={sentence("pending_reason", entry.reason)}
+          title={sentences.word("pending_reason", entry.reason)}
         />
-        <span className="font-medium">{remedySentence(entry.remedy)}</span>
+        <span className="inline-block font-medium first-letter:uppercase">
+          {sentences.remedy(entry.remedy)}
+        </span>
       </p>
       <p className="text-muted">
-        Number {entry.position} in line. {estimateSentence(entry.estimate, now)}
+        Number {entry.position} in line; may start: {sentences.estimate(entry.estimate, now)}
       </p>
     </div>
   );
 }
 
-export function Denial({ denied }: { denied: Entry["blockers"][number] }) {
+/** One obstacle with its numbers, in the sentence that the command line says. */
+export function Denial({ denied }: { denied: Denied }) {
+  const now = useNow();
+  const sentences = useSentences();
   return (
-    <div>
-      <p className="mb-1 flex flex-wrap items-center gap-2">
-        <Badge word={denied.reason} tone={reasonTone(denied.reason)} />
-        <span className="font-medium">{spell(denied.detail)}</span>
-      </p>
-      <Facts rows={denialNumbers(denied)} />
-    </div>
+    <p className="flex flex-wrap items-center gap-2">
+      <Badge
+        word={denied.reason}
+        tone={reasonTone(denied.reason)}
+        title={sentences.word("pending_reason", denied.reason)}
+      />
+      <span className="inline-block first-letter:uppercase" title={denied.detail}>
+        {sentences.denial(denied, now)}
+      </span>
+    </p>
   );
 }
 

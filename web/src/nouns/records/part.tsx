@@ -5,7 +5,7 @@ import { LeaseLink } from "@/parts/links";
 import { Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { Moment, SealedRecord } from "@/parts/timeline";
-import { useSentence } from "@/words/server-words";
+import { useSentences } from "@/words/server-words";
 
 const SHOWN = 20;
 
@@ -17,7 +17,7 @@ export function TenantRecords({ tenant }: { tenant: string }) {
       return (await ask(api.GET("/v1/tenants/{tenant}/decisions", { params }))).items;
     },
   });
-  const sentence = useSentence();
+  const sentences = useSentences();
   return (
     <Panel title="Newest decisions" flush aside="each with its sealed record">
       <Loaded query={query}>
@@ -37,7 +37,7 @@ export function TenantRecords({ tenant }: { tenant: string }) {
                         lease <LeaseLink id={row.lease_id} />{" "}
                       </>
                     )}
-                    {row.reason !== null && sentence("pending_reason", row.reason)}
+                    {row.reason !== null && sentences.jobReason(row.reason)}
                   </>
                 }
               >

@@ -25,6 +25,13 @@ from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.cookies import shown_by
 from bailiwick.server.http.spelling import spell_record
 from bailiwick.server.problems import Trouble
+from bailiwick.services.changes.stream import (
+    ChangesEnd,
+    ChangeWatch,
+    Old,
+    StillThere,
+    start_changes,
+)
 from bailiwick.services.journal import ToldRecord
 from bailiwick.services.watching import (
     Beat,
@@ -37,6 +44,7 @@ from bailiwick.services.watching import (
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire.base import NAME_PATTERN
 from bailiwick.wire.problem import EdgeCode
+from bailiwick.wire.replica import Changed
 from bailiwick.wire.words import WatchEndWord
 
 COMPONENTS: Final = "#/components/schemas"
@@ -72,6 +80,16 @@ EVENT_SCHEMAS: Final[dict[str, Any]] = {
             "required": ["reason"],
         },
     ),
+    "ChangeEvent": {
+        "description": "One event of `GET /v1/changes`. A comment (`: beat`) is none.",
+        "anyOf": [{"$ref": f"{COMPONENTS}/{name}"} for name in ("ChangeTold", "WatchEnd")],
+    },
+    "ChangeTold": event_schema(
+        "What may have become old; `data` says it as JSON.",
+        event={"const": "change"},
+        data={"$ref": f"{COMPONENTS}/Changed"},
+    ),
+    "Changed": Changed.model_json_schema(),
 }
 """The events, as the contract spells them."""
 
@@ -85,6 +103,7 @@ def stream_of(name: str) -> dict[str, Any]:
     }
 
 
+_SEALED: Final = "^[0-9a-f]{32}$"
 _NUMBER: Final = "^[0-9]{1,15}$"
 _KINDS: Final = "^[a-z_]{1,40}(,[a-z_]{1,40}){0,99}$"
 
@@ -158,6 +177,57 @@ def open_watch(
     except TooManyWatchers as full:
         raise Trouble(EdgeCode.RATE_LIMITED, str(full)) from None
     return WatchResponse(spell(watch), leave=leave)
+
+
+@answers("self.watch")
+async def watch_changes(
+    asked: Here,
+    request: Request,
+    *,
+    after: Annotated[
+        str | None, Query(pattern=_SEALED, description="Go on after the event of this id.")
+    ] = None,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", pattern=_SEALED)] = None,
+    follow: Annotated[
+        str, Query(pattern="^(true|false)$", description="Whether to stay where all was told.")
+    ] = "true",
+) -> WatchResponse:
+    """Which nouns became old, of what the caller may read: a hint to read them again, no more.
+
+    What others do moves nothing here: neither an event, nor its time, nor its id. After a place
+    that is not known any more (the server was started anew) the first event has `missed`.
+    """
+    house, token = asked.house, shown_by(request).token
+    watch = ChangeWatch(
+        gateway=house.gateway,
+        principal=asked.principal,
+        identify=lambda: house.door.identify(token),
+        book=house.parts.changes,
+        pace=house.parts.watchers,
+        ending=house.parts.ending,
+        place=last_event_id or after,
+        follow=follow == "true",
+    )
+    try:
+        leave = start_changes(asked, watch)
+    except TooManyWatchers as full:
+        raise Trouble(EdgeCode.RATE_LIMITED, str(full)) from None
+    return WatchResponse(_spell_changes(watch), leave=leave)
+
+
+async def _spell_changes(watch: ChangeWatch) -> AsyncGenerator[bytes, None]:
+    async with aclosing(watch.events()) as events:
+        async for item in events:
+            match item:
+                case StillThere():
+                    yield format_sse_event(comment="beat", id=item.place)
+                case ChangesEnd():
+                    data = json.dumps({"reason": item.reason})
+                    yield format_sse_event(event="end", data_str=data, id=item.place)
+                case Old():
+                    nouns = [noun.value for noun in item.nouns]
+                    data = json.dumps({"nouns": nouns, "missed": item.missed})
+                    yield format_sse_event(event="change", data_str=data, id=item.place)
 
 
 async def spell_items(

@@ -1,11 +1,11 @@
-"""Nodes that do not serve a request: at which filter they fell."""
+"""How things stand: nodes that do not serve a request (at which filter they fell), budgets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from bailiwick.vocab.words import FilterReason
+from bailiwick.vocab.words import BudgetState, FilterReason
 
 FILTERS: Final[Mapping[FilterReason, str]] = {
     FilterReason.NODE_MODE: "are not accepting work",
@@ -35,3 +35,10 @@ FALLEN: Final[Mapping[FilterReason, str]] = {
     FilterReason.GPU: "right kind, too few GPUs free",
 }
 """The same, to stand beside the word."""
+
+BUDGETS: Final[Mapping[BudgetState, str]] = {
+    BudgetState.HEALTHY: "healthy",
+    BudgetState.LOW_BALANCE: "low: a warning was given",
+    BudgetState.AUTO_RELEASE_PENDING: "spent: what agreed to end on that is ending",
+    BudgetState.DEPLETED: "spent: new requests are refused",
+}

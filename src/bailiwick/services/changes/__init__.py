@@ -1,0 +1,1 @@
+"""What has become old for somebody: nouns alone, for whoever keeps a page new."""

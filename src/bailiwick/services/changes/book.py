@@ -1,0 +1,83 @@
+"""Where each watcher is, told so that nobody can count with it; and what each record makes old.
+
+Rules:
+
+- A place is the number of a record, sealed for one principal: whoever is told two of them learns
+  nothing of how much others did between. The key is this process's own; a place of another process
+  (a server that was started anew) is unknown, and whoever shows it is told that all may be old.
+- A record is read once for all watchers. A bounded number is kept.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from bailiwick.iam import Scope
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.record import parse_record
+from bailiwick.services.changes.nouns import NOUNS_OF, ChangeNoun
+
+KEPT_MAX: Final = 8_192
+_SIZE: Final = 8
+
+
+class MadeOld(NamedTuple):
+    """What one record makes old, and where."""
+
+    scope: Scope
+    nouns: frozenset[ChangeNoun]
+    revoked: str | None
+    """The token that it ended."""
+
+
+@dataclass(slots=True)
+class ChangeBook:
+    """What all watchers of changes share; to be used from one event loop."""
+
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    _read: OrderedDict[int, MadeOld] = field(default_factory=OrderedDict, init=False)
+
+    def change(self, seq: int, line: bytes) -> MadeOld:
+        """What the record of this number makes old."""
+        found = self._read.get(seq)
+        if found is None:
+            record = parse_record(line.rstrip(b"\n"))
+            is_end = record.kind is RecordKind.ACCESS_TOKEN_REVOKED
+            found = MadeOld(
+                Scope(record.tenant, record.project),
+                NOUNS_OF[record.kind],
+                str(record.body["token_id"]) if is_end else None,
+            )
+            self._read[seq] = found
+            if len(self._read) > KEPT_MAX:
+                self._read.popitem(last=False)
+        return found
+
+    def place(self, number: int, name: str) -> str:
+        """The place after so many records, as this principal may know it."""
+        raw = number.to_bytes(_SIZE, "big")
+        tag = self._mix(b"tag", name.encode() + b"\0" + raw)
+        return (tag + _xor(raw, self._mix(b"pad", tag))).hex()
+
+    def number(self, place: str, name: str) -> int | None:
+        """After how many records a place is; none if it is not one of this process, or of theirs.
+
+        >>> book = ChangeBook()
+        >>> book.number(book.place(7, "ann"), "ann"), book.number(book.place(7, "ann"), "bob")
+        (7, None)
+        """
+        raw = bytes.fromhex(place)
+        tag, sealed = raw[:_SIZE], raw[_SIZE:]
+        number = int.from_bytes(_xor(sealed, self._mix(b"pad", tag)), "big")
+        return number if hmac.compare_digest(self.place(number, name), place) else None
+
+    def _mix(self, purpose: bytes, value: bytes) -> bytes:
+        return hmac.digest(self.key, purpose + b"\0" + value, "sha256")[:_SIZE]
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(one, other, strict=True))
