@@ -34,7 +34,7 @@ HELP_RUNS, HELP_BAR_MS = 9, 300
 CHECKS, CHECK_BAR_US = 50_000, 20
 NODES = 50
 TENANT = "bench"
-START_S = 30.0
+START_S = 120.0
 
 _LISTENS = re.compile(r"^Bailiwick listens on (\S+) as ", re.MULTILINE)
 _LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)

@@ -185,6 +185,8 @@ def test_each_sees_only_what_is_his(house: HttpHouse) -> None:
         (f"tenant_auditor@{OWN}", f"?tenant={FOREIGN}", 404),
         ("fleet_auditor", "?kinds=no_such_kind", 422),
         ("fleet_auditor", "?after=x", 422),
+        ("fleet_auditor", "?every_s=0", 422),
+        ("fleet_auditor", "?every_s=1&follow=false", 422),
         ("fleet_auditor", "?unheard=of", 422),
     ],
 )

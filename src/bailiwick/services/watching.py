@@ -10,6 +10,9 @@ Rules:
   reader that is slow is waited for; nothing is kept for it but its place.
 - The caller's token and roles are looked at again and again; that the token was revoked is seen as
   soon as the journal tells it. The last word says why it ends.
+- Who draws pages asks for notices instead of records: which kinds there were since the last one, at
+  most so often, and less often the more watch. What many records were about is not told apart, so
+  that a notice costs the same on a busy server as on a calm one. The token is looked at each time.
 - There are at most ``most`` watchers, and at most ``most_each`` of one principal, so that nobody
   keeps all places for himself. A place that was taken is given back, whatever ends the watch.
 """
@@ -60,7 +63,15 @@ class WatchEnd:
     reason: WatchEndWord
 
 
-WatchItem: TypeAlias = tuple[ToldRecord, ...] | Beat | WatchEnd
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A notice: of which kinds records were since the last one; none where of too many to say."""
+
+    place: int | None
+    kinds: frozenset[RecordKind] | None
+
+
+WatchItem: TypeAlias = tuple[ToldRecord, ...] | Beat | Changed | WatchEnd
 """What a watcher is told at once."""
 
 
@@ -76,12 +87,20 @@ class Watchers:
     """How often a watcher's token is looked at again; with one beat more, within a minute."""
     page: int = 200
     """Records that are read at once."""
+    notices_per_s: float = 10.0
+    """To all watchers together; each makes a page read what it shows again."""
+    noticed: int = 50
+    """Records that are told apart in one notice."""
     _taken: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
     def count(self) -> int:
         """How many watch now."""
         return self._taken.total()
+
+    def notice_s(self, every_s: float) -> float:
+        """How long after a notice the next one may be."""
+        return max(every_s, self.count / self.notices_per_s)
 
     def take(self, name: str) -> Callable[[], None]:
         """A place for this principal, or a refusal; call the result, once or more, to leave."""
@@ -115,6 +134,8 @@ class WatchWish:
     """What else a record must be like."""
     glance: Callable[[bytes], bool] = lambda line: True
     """Whether a line may be such a record, told without reading all of it."""
+    every_s: float | None = None
+    """Notices at most so often, in place of records."""
 
 
 def start_watch(caller: Caller, watch: Watch) -> Callable[[], None]:
@@ -147,21 +168,58 @@ class Watch:
         """Everything that is sent."""
         loop = asyncio.get_running_loop()
         self._checked = self._sent = loop.time()
-        feed = self.gateway.journal
-        end_listening = feed.listen(lambda: _wake(loop, self._woken))
+        end_listening = self._listen(loop)
         ending = self.ending
         ended = None if ending is None else asyncio.ensure_future(ending.wait())
         if ended is not None:
             ended.add_done_callback(lambda _: self._woken.set())
         try:
             yield self._beat()  # a first word, so that the caller knows that it is let in
-            async with aclosing(self._told()) as told:
+            items = self._told() if self.wish.every_s is None else self._noticed(self.wish.every_s)
+            async with aclosing(items) as told:
                 async for item in told:
                     yield item
         finally:
             end_listening()
             if ended is not None:
                 ended.cancel()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        """Be woken by every record; who is given notices looks by the clock instead."""
+        if self.wish.every_s is not None:
+            return lambda: None
+        return self.gateway.journal.listen(lambda: _wake(loop, self._woken))
+
+    async def _noticed(self, every_s: float) -> AsyncGenerator[WatchItem, None]:
+        loop = asyncio.get_running_loop()
+        while True:  # until the caller leaves, or one of the reasons to end
+            await await_set(self._woken, self.pace.notice_s(every_s))
+            if self.ending is not None and self.ending.is_set():
+                yield self._end("server_ending")
+                return
+            last = self.gateway.journal.size
+            if last > self.first or loop.time() - self._checked >= self.pace.check_s:
+                word = await self._check_now()
+                if word is not None:
+                    yield self._end(word)
+                    return
+            try:
+                kinds = await self._kinds(last)
+            except BailiwickError:
+                yield self._end("unavailable")
+                return
+            self.first = max(self.first, last)
+            if kinds is None or kinds or self._is_quiet():
+                self._sent = loop.time()
+                yield self._beat() if kinds == frozenset() else Changed(self._place, kinds)
+
+    async def _kinds(self, last: int) -> frozenset[RecordKind] | None:
+        """The kinds of the records before ``last`` that the caller may read."""
+        behind = last - self.first
+        if behind > self.pace.noticed:
+            return None
+        lines = await self.gateway.records(self.first, behind) if behind > 0 else []
+        return frozenset(record.kind for record in map(self._record, lines) if record is not None)
 
     async def _told(self) -> AsyncGenerator[WatchItem, None]:
         while True:  # until the caller leaves, or one of the reasons to end
@@ -208,9 +266,10 @@ class Watch:
     async def _check_again(self) -> WatchEndWord | None:
         """Look at the token anew, if it is time; why to end, if the caller may no more."""
         now = asyncio.get_running_loop().time()
-        if now - self._checked < self.pace.check_s:
-            return None
-        self._checked = now
+        return None if now - self._checked < self.pace.check_s else await self._check_now()
+
+    async def _check_now(self) -> WatchEndWord | None:
+        self._checked = asyncio.get_running_loop().time()
         try:
             found = await self.identify()
         except BailiwickError:

@@ -13,7 +13,7 @@ interface ActionTerms {
   children: ReactNode;
   change: (dryRun: boolean) => Promise<unknown>;
   isBad?: boolean;
-  onDone?: () => void;
+  onDone?: () => unknown;
 }
 
 export function Action({ label, title, children, change, isBad = false, onDone }: ActionTerms) {
@@ -24,8 +24,9 @@ export function Action({ label, title, children, change, isBad = false, onDone }
     mutationFn: () => change(false),
     onSuccess: async () => {
       setOpen(false);
+      // Where it leads away from what is gone now, nothing asks after that again.
+      await onDone?.();
       await client.invalidateQueries();
-      onDone?.();
     },
   });
   function open(next: boolean) {

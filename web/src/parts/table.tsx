@@ -2,7 +2,7 @@
 // On a narrow screen it scrolls sideways inside itself, never the page.
 import { flexRender, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
 
 const FEATURES = tableFeatures({});
 const ROW_PX = 36;
@@ -28,27 +28,29 @@ interface TableTerms<T> {
   heightMax?: string;
 }
 
+function definition<T extends object>(column: Column<T>): ColumnDef<typeof FEATURES, T> {
+  return { id: column.id, header: column.header, cell: ({ row }) => column.cell(row.original) };
+}
+
 export function VirtualTable<T extends object>(terms: TableTerms<T>) {
   const { columns, rows, hasMore = false, isFetching = false, fetchMore } = terms;
   const frame = useRef<HTMLDivElement>(null);
-  const defs: ColumnDef<typeof FEATURES, T>[] = columns.map((column) => ({
-    id: column.id,
-    header: column.header,
-    cell: ({ row }) => column.cell(row.original),
-  }));
-  const table = useTable({ features: FEATURES, columns: defs, data: rows });
-  const model = table.getRowModel().rows;
+  const defs = useMemo(() => columns.map(definition), [columns]);
   const virtual = useVirtualizer({
-    count: model.length,
+    count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const shown = virtual.getVirtualItems();
-  const last = shown.at(-1)?.index ?? 0;
+  const items = virtual.getVirtualItems();
+  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => {
-    if (hasMore && !isFetching && last >= model.length - 40) fetchMore?.();
-  }, [hasMore, isFetching, last, model.length, fetchMore]);
+    if (hasMore && !isFetching && last >= rows.length - 40) fetchMore?.();
+  }, [hasMore, isFetching, last, rows.length, fetchMore]);
+  // What is in sight alone becomes rows of the table: a model of a hundred thousand costs a frame.
+  const data = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
+  const table = useTable({ features: FEATURES, columns: defs, data });
+  const model = table.getRowModel().rows;
 
   const tracks = columns.map((column) => column.width).join(" ");
   const grid = { gridTemplateColumns: tracks };
@@ -58,7 +60,7 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
       ref={frame}
       role="table"
       aria-label={terms.label}
-      aria-rowcount={hasMore ? -1 : model.length + 1}
+      aria-rowcount={hasMore ? -1 : rows.length + 1}
       tabIndex={0}
       className="overflow-auto"
       style={{ maxHeight: terms.heightMax ?? "calc(100dvh - 13rem)" }}
@@ -83,8 +85,8 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
           </div>
         </div>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
-          {shown.map((item) => {
-            const row = model[item.index];
+          {items.map((item) => {
+            const row = model[item.index - first];
             if (row === undefined) return null;
             return (
               <div

@@ -3,7 +3,8 @@
 One event for each record that the caller may read, in order: ``event`` is its kind, ``id`` its
 number, ``data`` the record as ``GET /v1/tenants/{tenant}/records`` tells it. A heartbeat is a
 comment; the last event is ``end``, and says why. A watch goes on after the number in
-``Last-Event-ID`` (a reconnecting browser's own) or ``after``.
+``Last-Event-ID`` (a reconnecting browser's own) or ``after``. With ``every_s`` there are no records
+but notices, ``changed``: of which kinds there were some since the last.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from bailiwick.server.problems import Trouble
 from bailiwick.services.journal import ToldRecord
 from bailiwick.services.watching import (
     Beat,
+    Changed,
     TooManyWatchers,
     Watch,
     WatchEnd,
@@ -56,12 +58,29 @@ def event_schema(told: str, *, event: dict[str, Any], data: dict[str, Any]) -> d
 EVENT_SCHEMAS: Final[dict[str, Any]] = {
     "WatchEvent": {
         "description": "One event of `GET /v1/watch`. A comment (`: beat`) is none.",
-        "anyOf": [{"$ref": f"{COMPONENTS}/{name}"} for name in ("WatchRecord", "WatchEnd")],
+        "anyOf": [
+            {"$ref": f"{COMPONENTS}/{name}"} for name in ("WatchRecord", "WatchChanged", "WatchEnd")
+        ],
     },
     "WatchRecord": event_schema(
         "A record of the journal; `event` is its kind, `id` its number, `data` the record as JSON.",
         event={"enum": [kind.value for kind in RecordKind]},
         data={"$ref": f"{COMPONENTS}/JournalRecord"},
+    ),
+    "WatchChanged": event_schema(
+        "With `every_s`: there were records of these kinds since the last notice.",
+        event={"const": "changed"},
+        data={
+            "type": "object",
+            "properties": {
+                "kinds": {
+                    "description": "null: of too many to say.",
+                    "type": ["array", "null"],
+                    "items": {"type": "string", "enum": [kind.value for kind in RecordKind]},
+                }
+            },
+            "required": ["kinds"],
+        },
     ),
     "WatchEnd": event_schema(
         "The last event, and why there are no more. A stream without one was cut.",
@@ -116,6 +135,10 @@ def _wish(
     after: Annotated[
         str | None, Query(pattern=_NUMBER, description="Go on after the record of this number.")
     ] = None,
+    every_s: Annotated[
+        str | None,
+        Query(pattern="^([1-9]|[1-5][0-9]|60)$", description="Notices so often; no records."),
+    ] = None,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", pattern=_NUMBER)] = None,
     follow: Annotated[
         str,
@@ -125,7 +148,10 @@ def _wish(
     # The caller's own word of where it is counts more than the address that it began with.
     said = after if last_event_id is None else last_event_id
     first = None if said is None else int(said) + 1
-    return WatchWish(first, tenant, _kinds_of(kinds), follow == "true")
+    if every_s is not None and follow == "false":
+        raise InvalidValue("every_s", every_s, "for a watch that follows")
+    pace = None if every_s is None else float(every_s)
+    return WatchWish(first, tenant, _kinds_of(kinds), follow == "true", every_s=pace)
 
 
 @answers("record.watch")
@@ -176,6 +202,10 @@ async def spell_items(
             match item:
                 case Beat():
                     yield format_sse_event(comment="beat", id=place_of(item.place))
+                case Changed():
+                    kinds = None if item.kinds is None else sorted(item.kinds)
+                    data = json.dumps({"kinds": kinds})
+                    yield format_sse_event(event="changed", data_str=data, id=place_of(item.place))
                 case WatchEnd():
                     data = json.dumps({"reason": item.reason})
                     yield format_sse_event(event="end", data_str=data, id=place_of(item.place))
