@@ -16,6 +16,14 @@ FLAGS = [
     *("--disable-component-update", "--disable-sync"),
 ]
 GO = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
+REST = """async () => {
+  const box = () => document.documentElement.outerHTML.length + ' ' + document.body.scrollHeight;
+  for (let still = 0, tries = 0, last = ''; still < 3 && tries < 100; tries += 1) {
+    await new Promise(done => setTimeout(done, 60));
+    still = box() === last ? still + 1 : 0;
+    last = box();
+  }
+}"""
 AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 
@@ -58,6 +66,10 @@ class Person:
         """Wait until nothing on the page is loading."""
         self.page.locator("main").first.wait_for()
         self.page.locator("[aria-label=loading]").first.wait_for(state="detached")
+
+    def rest(self) -> None:
+        """Wait until nothing was drawn anew for a while: pictures are laid out after their data."""
+        self.page.evaluate(REST)
 
     def check_accessible(self) -> None:
         """Let axe look; anything serious is wrong."""

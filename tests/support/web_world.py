@@ -75,6 +75,20 @@ def build_world(campus: Campus) -> World:
     return World(campus, paths)
 
 
+def end_world(world: World) -> None:
+    """Its members are processes of this machine, which outlive a server: they end first."""
+    ask = world.campus.ask
+    ask("DELETE", f"/v1{world.paths['/tenants/$tenant/projects/$project/instances/$id']}")
+    ask("DELETE", f"/v1{world.paths['/tenants/$tenant/runtimes/$runtime']}")
+    going = {"waiting", "starting", "running", "ending"}
+    until(
+        lambda: {job["phase"] for job in ask("GET", "/v1/jobs?limit=100")["items"]}.isdisjoint(
+            going
+        ),
+        "every process of it has ended",
+    )
+
+
 def _places(campus: Campus) -> None:
     calls: list[Call] = []
     for tenant, projects in (("lab", ("vision", "audio", "it")), ("field", ("maps",))):

@@ -1,4 +1,4 @@
-"""One Chromium for all that a worker runs: starting it costs more than most of its tests."""
+"""One Chromium and one seeded server for all that a worker runs: to start them is what costs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.browser import chromium
 from tests.support.tools import need
+from tests.support.web_campus import web_campus
+from tests.support.web_world import World, build_world, end_world
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +20,12 @@ def browser() -> Iterator[Any]:
     need("browser")
     with chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def world(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A server with one of everything; what is tested on it changes nothing of it."""
+    with web_campus(browser, tmp_path_factory.mktemp("world")) as campus:
+        world = build_world(campus)
+        yield world
+        end_world(world)

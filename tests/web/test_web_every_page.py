@@ -7,6 +7,7 @@ console, have nothing serious that axe finds, and be no wider than its screen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,17 +15,15 @@ import pytest
 
 from tests.support.browser import Person, person
 from tests.support.web_apps import look
-from tests.support.web_campus import NOT_YET, web_campus
-from tests.support.web_world import World, build_world, routes
+from tests.support.web_campus import NOT_YET, log_in
+from tests.support.web_world import World, routes
 
+CHOOSE = """([principal, tenant, project]) => localStorage.setItem('bailiwick.scope',
+  JSON.stringify({principal, tenant, project}))"""
+OF_LAB = re.compile(r"vision|audio|notebooks|\b(?:dept|lab)\b")
+"""What only people of the one tenant may read anywhere."""
 LOOKS = ((1280, "light"), (390, "dark"))
 """Each theme and each width once; colours do not hang on the width."""
-
-
-@pytest.fixture(scope="module")
-def world(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with web_campus(browser, tmp_path_factory.mktemp("world")) as campus:
-        yield build_world(campus)
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +31,8 @@ def admin(world: World) -> Iterator[Person]:
     """The administrator, who sees everything, in a window of his own."""
     with person(world.campus.browser, world.campus.server.address) as who:
         who.context.add_cookies(world.campus.admin.context.cookies())
+        who.open("/")
+        who.page.evaluate(CHOOSE, ["admin", "lab", "vision"])
         who.open("/")
         yield who
 
@@ -72,3 +73,32 @@ def test_the_login_is_accessible_in_both_themes(world: World) -> None:
             who.check_width()
             look(who, f"login-{width}-{theme}")
         assert who.faults() == []
+
+
+def test_two_tenants_in_two_windows_see_nothing_of_each_other(world: World, admin: Person) -> None:
+    """One opens every page, those of the other's objects too; no answer has a word of the other."""
+    campus = world.campus
+    with person(campus.browser, campus.server.address) as gus:
+        log_in(gus, campus.code_for("gus", "tenant_admin", "tenants/field"))
+        answers: list[Any] = []
+
+        def note(answer: Any) -> None:
+            answers.append(answer)
+
+        gus.page.on("response", note)
+        for route in routes():
+            path = world.paths[route]
+            gus.go(path)
+            shown = gus.page.locator("main").inner_text()
+            is_named = path.startswith("/tenants/lab")  # the page repeats what was typed
+            assert is_named or not OF_LAB.search(shown), path
+        told = [each for each in answers if "/v1/" in each.url and "watch" not in each.url]
+        leaks = [each.url for each in told if each.ok and OF_LAB.search(each.text())]
+        assert leaks == []
+        foreign = [each for each in told if "/tenants/lab" in each.url]
+        assert foreign
+        assert {each.status for each in foreign} <= {403, 404}
+        names = gus.page.get_by_label("Tenant", exact=True).locator("option").all_inner_texts()
+        assert names == ["field"]
+    # The same words are there for who may read them: the test looks for the right ones.
+    assert OF_LAB.search(admin.go("/tenants/lab").locator("main").inner_text())

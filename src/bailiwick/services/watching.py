@@ -87,7 +87,7 @@ class Watchers:
     """How often a watcher's token is looked at again; with one beat more, within a minute."""
     page: int = 200
     """Records that are read at once."""
-    notices_per_s: float = 10.0
+    notices_per_s: float = 4.0
     """To all watchers together; each makes a page read what it shows again."""
     noticed: int = 50
     """Records that are told apart in one notice."""

@@ -10754,6 +10754,14 @@ export interface components {
             /** Until Ms */
             until_ms: number;
         };
+        /** @description With `every_s`: there were records of these kinds since the last notice. */
+        WatchChanged: {
+            data: string;
+            /** @constant */
+            event: "changed";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
+        };
         /**
          * WatchedConnections
          * @description How often an operator's connections were looked at, and which were not to the server.
@@ -10773,7 +10781,7 @@ export interface components {
             id?: string;
         };
         /** @description One event of `GET /v1/watch`. A comment (`: beat`) is none. */
-        WatchEvent: components["schemas"]["WatchRecord"] | components["schemas"]["WatchEnd"];
+        WatchEvent: components["schemas"]["WatchRecord"] | components["schemas"]["WatchChanged"] | components["schemas"]["WatchEnd"];
         /** @description A record of the journal; `event` is its kind, `id` its number, `data` the record as JSON. */
         WatchRecord: {
             data: string;
@@ -20691,6 +20699,8 @@ export interface operations {
             query?: {
                 /** @description Go on after the record of this number. */
                 after?: string | null;
+                /** @description Notices so often; no records. */
+                every_s?: string | null;
                 /** @description Whether to stay at the end of the journal. */
                 follow?: string;
                 /** @description Only these kinds; repeated, or with commas. */

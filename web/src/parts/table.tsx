@@ -2,7 +2,7 @@
 // On a narrow screen it scrolls sideways inside itself, never the page.
 import { flexRender, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
 
 const FEATURES = tableFeatures({});
 const ROW_PX = 36;
@@ -28,6 +28,42 @@ interface TableTerms<T> {
   heightMax?: string;
 }
 
+const NO_ROWS: never[] = [];
+
+function side<T>(column: Column<T> | undefined): string {
+  return column?.align === "right" ? "text-right" : "";
+}
+
+interface RowTerms<T> {
+  row: T;
+  columns: Column<T>[];
+  tracks: string;
+  index: number;
+  start: number;
+}
+
+/** Drawn once: of a table that scrolls, only the rows that come into sight are new. */
+const Row = memo(function Row({ row, columns, tracks, index, start }: RowTerms<object>) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className="absolute inset-x-0 top-0 grid items-center border-b border-line/60 px-2 hover:bg-raised"
+      style={{
+        gridTemplateColumns: tracks,
+        height: ROW_PX,
+        transform: `translateY(${start}px)`,
+      }}
+    >
+      {columns.map((column) => (
+        <div key={column.id} role="cell" className={`truncate px-2 ${side(column)}`}>
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}) as <T>(terms: RowTerms<T>) => ReactNode;
+
 function definition<T extends object>(column: Column<T>): ColumnDef<typeof FEATURES, T> {
   return { id: column.id, header: column.header, cell: ({ row }) => column.cell(row.original) };
 }
@@ -43,18 +79,14 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
     overscan: 12,
   });
   const items = virtual.getVirtualItems();
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && !isFetching && last >= rows.length - 40) fetchMore?.();
   }, [hasMore, isFetching, last, rows.length, fetchMore]);
-  // What is in sight alone becomes rows of the table: a model of a hundred thousand costs a frame.
-  const data = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
-  const table = useTable({ features: FEATURES, columns: defs, data });
-  const model = table.getRowModel().rows;
-
+  // The columns alone go through the table's model: one of a hundred thousand rows costs a frame.
+  const table = useTable({ features: FEATURES, columns: defs, data: NO_ROWS as T[] });
   const tracks = columns.map((column) => column.width).join(" ");
   const grid = { gridTemplateColumns: tracks };
-  const side = (at: number) => (columns[at]?.align === "right" ? "text-right" : "");
   return (
     <div
       ref={frame}
@@ -77,7 +109,7 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
               <div
                 key={header.id}
                 role="columnheader"
-                className={`truncate px-2 text-xs font-medium text-muted ${side(at)}`}
+                className={`truncate px-2 text-xs font-medium text-muted ${side(columns[at])}`}
               >
                 {flexRender(header.column.columnDef.header, header.getContext())}
               </div>
@@ -86,22 +118,17 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
         </div>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
           {items.map((item) => {
-            const row = model[item.index - first];
+            const row = rows[item.index];
             if (row === undefined) return null;
             return (
-              <div
-                key={terms.rowId(row.original)}
-                role="row"
-                aria-rowindex={item.index + 2}
-                className="absolute inset-x-0 top-0 grid items-center border-b border-line/60 px-2 hover:bg-raised"
-                style={{ ...grid, height: ROW_PX, transform: `translateY(${item.start}px)` }}
-              >
-                {row.getAllCells().map((cell, at) => (
-                  <div key={cell.id} role="cell" className={`truncate px-2 ${side(at)}`}>
-                    {flexRender(cell.column.columnDef.cell, cell.getContext())}
-                  </div>
-                ))}
-              </div>
+              <Row
+                key={terms.rowId(row)}
+                row={row}
+                columns={columns}
+                tracks={tracks}
+                index={item.index}
+                start={item.start}
+              />
             );
           })}
         </div>

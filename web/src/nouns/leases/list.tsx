@@ -71,14 +71,14 @@ export const LEASE_COLUMNS: Column<Lease>[] = [
   {
     id: "granted",
     header: "granted",
-    width: "6.5rem",
+    width: "7.5rem",
     align: "right",
     cell: (lease) => <Age ms={lease.granted_ms} />,
   },
   {
     id: "expires",
     header: "ends",
-    width: "6rem",
+    width: "7rem",
     align: "right",
     cell: (lease) => <Age ms={lease.expires_ms} />,
   },
