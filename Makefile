@@ -133,7 +133,7 @@ lock: setup ## Resolve pyproject.toml again into requirements/; ARGS=--upgrade m
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too
-	@rm -rf .venv .alloy .oidc .nagini .openapi-client .ray proofs/build build dist bench/out .hypothesis .*_cache
+	@rm -rf .venv .alloy .oidc .nagini .node .openapi-client .ray proofs/build build dist bench/out .hypothesis .*_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf web/node_modules web/api-types/node_modules src/bailiwick/server/web
 	find src -name '*.so' -delete

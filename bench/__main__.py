@@ -36,6 +36,8 @@ SECTIONS = (
         "apps",
         "agents",
         "events",
+        "dashboards",
+        "pages",
         "slurm_jobs",
         "slurm_app",
     ),

@@ -34,7 +34,7 @@ HELP_RUNS, HELP_BAR_MS = 9, 300
 CHECKS, CHECK_BAR_US = 50_000, 20
 NODES = 50
 TENANT = "bench"
-START_S = 30.0
+START_S = 120.0
 
 _LISTENS = re.compile(r"^Bailiwick listens on (\S+) as ", re.MULTILINE)
 _LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)
@@ -160,11 +160,17 @@ def server(folder: Path, *words: str) -> Iterator[tuple[str, str]]:
         process.wait(START_S)
 
 
-async def prepare(host: str, port: int, code: str) -> str:
-    """Log in, and make a tenant and machines to ask for; the session's token."""
+async def login(host: str, port: int, code: str) -> str:
+    """The session's token."""
     first = Line(host, port, "none")
     _, content = await first.ask("POST", "/v1/login", {"code": code})
-    token = str(json.loads(content)["token"])
+    first.close()
+    return str(json.loads(content)["token"])
+
+
+async def prepare(host: str, port: int, code: str) -> str:
+    """Log in, and make a tenant and machines to ask for; the session's token."""
+    token = await login(host, port, code)
     line = Line(host, port, token)
     await line.ask("POST", "/v1/tenants", {"tenant": TENANT})
     for number in range(NODES):
@@ -172,7 +178,6 @@ async def prepare(host: str, port: int, code: str) -> str:
         status, content = await line.ask("POST", "/v1/nodes", body)
         if status != 200:
             raise RuntimeError(f"{status}: {content[:300]!r}")
-    first.close()
     line.close()
     return token
 

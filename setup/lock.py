@@ -40,6 +40,7 @@ GROUPS = {
     "fuzz-build": "dev",
     "docs": "dev",
     "openapi-client": None,
+    "node": None,
     "tpm2-build": "tpm2",
 }
 """Of a dependency group, and which file it is held to."""

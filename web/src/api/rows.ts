@@ -1,9 +1,11 @@
 // Lists that are fetched page by page: as one scrolls, or all of a bounded number at once.
-import { useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type { Page } from "./client";
 
 export const PAGE_ROWS = 200;
 const PAGE_ROWS_MAX = 500;
+const PAGES_REFRESHED_MAX = 5;
 
 type Fetch<T> = (query: { cursor?: string; limit: number }) => Promise<Page<T>>;
 
@@ -13,23 +15,32 @@ interface RowTerms {
   limit?: number;
 }
 
+/** Whether this is a list of so many pages that news do not fetch all of them again. */
+export function isLongList(data: unknown): boolean {
+  if (typeof data !== "object" || data === null || !("pages" in data)) return false;
+  return Array.isArray(data.pages) && data.pages.length > PAGES_REFRESHED_MAX;
+}
+
 /** Rows as they are scrolled to. What was fetched stays; the journal's news fetch it again. */
 export function useRows<T>(
   queryKey: QueryKey,
   fetchPage: Fetch<T>,
   { isOn = true, limit = PAGE_ROWS }: RowTerms = {},
 ) {
+  const client = useQueryClient();
+  const key = [...queryKey, "rows"];
   const query = useInfiniteQuery({
-    queryKey: [...queryKey, "rows"],
+    queryKey: key,
     enabled: isOn,
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => fetchPage(withCursor(pageParam, limit)),
     getNextPageParam: (page: Page<T>) => page.next ?? null,
-    // Many pages make a costly refresh: beyond the first few, only what is asked for anew.
     refetchOnWindowFocus: false,
   });
-  const rows = query.data?.pages.flatMap((page) => page.items) ?? [];
-  return { query, rows };
+  const pages = query.data?.pages;
+  const rows = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages]);
+  const beginAgain = () => client.resetQueries({ queryKey: key, exact: true });
+  return { query, rows, isLong: isLongList(query.data), beginAgain };
 }
 
 /** All rows up to a bound, and whether there are more. */

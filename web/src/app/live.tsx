@@ -5,6 +5,7 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, use, useEffect, useState, type ReactNode } from "react";
 import { openLive, type LiveState } from "@/api/live";
 import { keysOf, readChange } from "@/api/changes";
+import { isLongList } from "@/api/rows";
 import { may, useWho } from "./who";
 
 export type Freshness = Exclude<LiveState, "full"> | "asking";
@@ -72,7 +73,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
 /** Without cutting what is under way: a slow answer would never come. */
 function refresh(client: QueryClient, wants: (noun: string) => boolean): Promise<void> {
   return client.invalidateQueries(
-    { predicate: (query) => wants(String(query.queryKey[0])) },
+    { predicate: ({ queryKey, state }) => wants(String(queryKey[0])) && !isLongList(state.data) },
     { cancelRefetch: false },
   );
 }

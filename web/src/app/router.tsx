@@ -11,6 +11,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { readSession } from "@/api/session";
+import { PageHead } from "@/parts/object-page";
 import { Empty, Failed, Skeleton } from "@/parts/states";
 import { printedCode } from "./code";
 import { LoginPage } from "./login";
@@ -21,11 +22,14 @@ const sessionQuery = { queryKey: ["session"], queryFn: readSession, staleTime: 6
 
 function NoSuchPage() {
   return (
-    <Empty title="There is no such page">
-      <Link to="/" className="link">
-        Go home
-      </Link>
-    </Empty>
+    <>
+      <PageHead title="No such page" />
+      <Empty title="Nothing is at this address">
+        <Link to="/" className="link">
+          Go home
+        </Link>
+      </Empty>
+    </>
   );
 }
 

@@ -33,6 +33,7 @@ function Frame() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const shown = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   useRenewal();
   useEffect(() => setMenuOpen(false), [path]);
   useShortcuts({ openPalette: () => setPaletteOpen(true), openHelp: () => setHelpOpen(true) });
@@ -74,6 +75,7 @@ function Frame() {
         </header>
         <main
           id="content"
+          data-shown={shown}
           tabIndex={-1}
           className="mx-auto max-w-[1600px] px-3 py-4 outline-none md:px-5"
         >

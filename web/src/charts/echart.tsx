@@ -72,8 +72,8 @@ export default function Chart({ label, option, height = 260 }: ChartTerms) {
     return () => {
       sized.disconnect();
       themed.disconnect();
-      // It would empty its element by assigning HTML, which Trusted Types refuse.
-      (chart.getZr().painter as unknown as { root: null }).root = null;
+      // It would empty its elements by assigning HTML, which Trusted Types refuse.
+      Object.assign(chart.getZr().painter, { root: null, _svgDom: null });
       chart.dispose();
       element.replaceChildren();
     };

@@ -1,6 +1,6 @@
 // The fleet as a picture: a strip for each node, a cell for each GPU, drawn on a canvas so that ten
 // thousand nodes stay fluent. Data in, picture out; what a cell means is said by whoever gives it.
-import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 import { useShownTheme } from "@/app/theme";
 import { layOut, stripAt, type Layout } from "./strips";
 
@@ -30,13 +30,18 @@ export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
     if (frame.current !== null) watch.observe(frame.current);
     return () => watch.disconnect();
   }, []);
-  const layout = layOut(
-    strips.map((strip) => strip.cells.length),
-    width,
+  const layout = useMemo(
+    () =>
+      layOut(
+        strips.map((strip) => strip.cells.length),
+        width,
+      ),
+    [strips, width],
   );
+  // Not for a tip that moves: a picture of ten thousand nodes is drawn only when it changes.
   useEffect(() => {
     if (canvas.current !== null && width > 0) draw(canvas.current, strips, layout);
-  });
+  }, [strips, layout, width, theme]);
 
   function point(event: MouseEvent) {
     const box = canvas.current?.getBoundingClientRect();
@@ -91,11 +96,14 @@ function draw(canvas: HTMLCanvasElement, strips: Strip[], layout: Layout): void 
   pen.scale(scale, scale);
   const free = getComputedStyle(canvas).getPropertyValue("--line");
   const { cell, gap } = layout;
+  let held = "";
   strips.forEach((strip, at) => {
     const place = layout.places[at];
     if (place === undefined) return;
     strip.cells.forEach((colour, index) => {
-      pen.fillStyle = colour ?? free;
+      const wanted = colour ?? free;
+      // To name a colour costs more than to paint a cell with it.
+      if (wanted !== held) pen.fillStyle = held = wanted;
       pen.fillRect(place.x + index * (cell + gap), place.y, cell, cell);
     });
   });

@@ -15,7 +15,7 @@ interface ActionTerms<Answer> {
   /** What the dry run answered, for the person to see before he is asked. */
   tell?: (answer: Answer) => ReactNode;
   isBad?: boolean;
-  onDone?: () => void;
+  onDone?: () => unknown;
 }
 
 export function Action<Answer>(terms: ActionTerms<Answer>) {
@@ -27,8 +27,9 @@ export function Action<Answer>(terms: ActionTerms<Answer>) {
     mutationFn: () => change(false),
     onSuccess: async () => {
       setOpen(false);
+      // Where it leads away from what is gone now, nothing asks after that again.
+      await onDone?.();
       await client.invalidateQueries();
-      onDone?.();
     },
   });
   function open(next: boolean) {

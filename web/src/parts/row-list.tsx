@@ -1,6 +1,7 @@
 // A list page's body: rows as they are scrolled to, or what stands in their place.
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { useRows } from "@/api/rows";
+import { Age } from "./age";
 import { Failed, Skeleton } from "./states";
 import { VirtualTable, type Column } from "./table";
 
@@ -24,7 +25,8 @@ export function RowList<T extends object>({
   heightMax,
 }: RowListTerms<T>) {
   const { query } = rows;
-  const shown = keep === undefined ? rows.rows : rows.rows.filter(keep);
+  const all = rows.rows;
+  const shown = useMemo(() => (keep === undefined ? all : all.filter(keep)), [all, keep]);
   if (query.isPending && query.fetchStatus !== "idle") {
     return (
       <div className="panel p-4">
@@ -52,6 +54,17 @@ export function RowList<T extends object>({
           fetchMore={() => void query.fetchNextPage()}
           heightMax={heightMax}
         />
+      )}
+      {rows.isLong && (
+        <p className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-xs text-muted">
+          <span>
+            Of so many rows none is fetched again by itself; the newest are of{" "}
+            <Age ms={query.dataUpdatedAt} />.
+          </span>
+          <button type="button" className="link" onClick={() => void rows.beginAgain()}>
+            Begin again
+          </button>
+        </p>
       )}
     </div>
   );

@@ -180,7 +180,8 @@ function checkShape(
     const told = `The proof is of record ${count(record.seq)} of ${record.tenant ?? "the fleet"}, not of the one that was asked for.`;
     return [{ name: "record", outcome: "fails", told }, null];
   }
-  const told = `Its bytes are written in the one canonical way, bear the number ${count(index)}, and name the hash of the record before (it begins ${record.prev_hash.slice(0, 12)}).`;
+  const before = `the hash of the record before (it begins ${record.prev_hash.slice(0, 12)})`;
+  const told = `Its bytes are written in the one canonical way, bear the number ${count(index)}, and name ${before}.`;
   return [{ name: "record", outcome: "holds", told }, record];
 }
 
@@ -196,7 +197,8 @@ async function checkGrowth({ pin, compare }: Evidence, now: Checkpoint): Promise
   try {
     proof = await compare(old.size, young.size);
   } catch (error) {
-    const told = `The server does not show that its journal of ${count(young.size)} records begins with the ${count(old.size)} that it had (${error instanceof Error ? error.message : "no answer"}).`;
+    const why = error instanceof Error ? error.message : "no answer";
+    const told = `The server does not show that its journal of ${count(young.size)} records begins with the ${count(old.size)} that it had (${why}).`;
     return { name, outcome: "fails", told };
   }
   const isAsked = proof.oldSize === old.size && proof.newSize === young.size;

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from bailiwick.iam import Scope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import parse_record
+from bailiwick.services.changes.effort import Effort
 from bailiwick.services.changes.nouns import NOUNS_OF, ChangeNoun
 
 KEPT_MAX: Final = 8_192
@@ -39,6 +40,7 @@ class ChangeBook:
     """What all watchers of changes share; to be used from one event loop."""
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    effort: Effort = field(default_factory=Effort)
     _read: OrderedDict[int, MadeOld] = field(default_factory=OrderedDict, init=False)
 
     def change(self, seq: int, line: bytes) -> MadeOld:

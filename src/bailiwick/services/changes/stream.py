@@ -5,11 +5,12 @@ Rules:
 - Each change is judged at its own scope by the key with which such things are read. Nothing of
   others is told: neither that something happened, nor how much, nor when.
 - A watcher is told at its own pace, counted from when it came: what it may know of since the last
-  look, at once; else a heartbeat at its time. So what others do moves no word of it.
+  look, at once; else a heartbeat at its time. So what others do moves no word of it, but where
+  there are many watchers and the server is busy (:mod:`.effort`).
 - It goes on after the place that it was told last. A place that is not known, or too far behind,
   is answered with ``missed``: all may be old.
 - The caller's token and roles are looked at again and again; that the token was revoked is seen as
-  soon as the journal tells it. The last word says why it ends.
+  soon as the journal is looked at. The last word says why it ends.
 - Places are those of ``Watchers``: so many in all, and so many of one principal.
 """
 
@@ -88,18 +89,20 @@ class ChangeWatch:
     _first: int = field(default=0, init=False)
     _checked: float = field(default=0.0, init=False)
     _sent: float = field(default=0.0, init=False)
+    _looked: float = field(default=0.0, init=False)
 
     async def events(self) -> AsyncGenerator[ChangeItem, None]:
         """Everything that is sent."""
         self._checked = self._sent = asyncio.get_running_loop().time()
         yield self._begin()
+        is_due = True
         while True:  # until the caller leaves, or one of the reasons to end
             word = self._ended() or await self._check_again()
             if word is not None:
                 yield ChangesEnd(self._told_place(), word)
                 return
             try:
-                nouns, is_revoked = await self._look()
+                nouns, is_revoked = await self._look() if is_due else (set(), False)
             except BailiwickError:
                 yield ChangesEnd(self._told_place(), "unavailable")
                 return
@@ -110,7 +113,7 @@ class ChangeWatch:
             if is_revoked or not self.follow:
                 yield ChangesEnd(self._told_place(), "token_ended" if is_revoked else "complete")
                 return
-            await self._pause()
+            is_due = await self._pause()
 
     def _begin(self) -> ChangeItem:
         size = self.gateway.journal.size
@@ -126,6 +129,7 @@ class ChangeWatch:
     async def _look(self) -> tuple[set[ChangeNoun], bool]:
         """What became old since the last look, and whether the caller's token was ended."""
         nouns: set[ChangeNoun] = set()
+        self._looked = asyncio.get_running_loop().time()
         for _ in range(BEHIND_MAX // self.pace.page + 1):
             lines = await self.gateway.records(self._first, self.pace.page)
             for seq, line in enumerate(lines, self._first):
@@ -148,11 +152,19 @@ class ChangeWatch:
     def _ended(self) -> WatchEndWord | None:
         return "server_ending" if self.ending is not None and self.ending.is_set() else None
 
-    async def _pause(self) -> None:
-        if self.ending is None:
-            await asyncio.sleep(self.pace.tick_s)
-        else:
-            await await_set(self.ending, self.pace.tick_s)
+    async def _pause(self) -> bool:
+        """Wait for the time of the next look; or, before that, of a heartbeat or of the end."""
+        loop, tick_s = asyncio.get_running_loop(), self.pace.tick_s
+        while True:
+            if self.ending is None:
+                await asyncio.sleep(tick_s)
+            else:
+                await await_set(self.ending, tick_s)
+            due_s = self.book.effort.pause_s(self.pace.count, tick_s=tick_s)
+            if loop.time() - self._looked >= due_s:
+                return True
+            if self._ended() or self._is_quiet():
+                return False
 
     async def _check_again(self) -> WatchEndWord | None:
         """Look at the token anew, if it is time; why to end, if the caller may no more."""

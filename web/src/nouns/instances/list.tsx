@@ -1,6 +1,7 @@
 // The instances of the project that one works in.
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
+import { ChooseTenant } from "@/app/choose-tenant";
 import { useProjects, useScope, useTenantNames } from "@/app/scope";
 import { instanceTone } from "@/nouns/runtimes/tones";
 import { Age } from "@/parts/age";
@@ -70,7 +71,7 @@ const COLUMNS: Column<Instance>[] = [
 export function Page() {
   const { scope } = useScope();
   const names = useTenantNames();
-  const tenant = scope.tenant ?? names[0] ?? null;
+  const tenant = scope.tenant ?? (names.length === 1 ? (names[0] ?? null) : null);
   const projects = useProjects(tenant).data ?? [];
   const project = (scope.tenant === tenant ? scope.project : null) ?? projects[0]?.project ?? null;
   const rows = useInstances({ tenant, project });
@@ -82,20 +83,24 @@ export function Page() {
         </Link>
       </PageHead>
       <div className="space-y-4">
-        <RowList
-          label="Instances"
-          rows={rows}
-          columns={COLUMNS}
-          rowId={(row) => row.instance_id}
-          empty={
-            <Empty title="No instances here">
-              <Link to="/apps" className="link">
-                Choose an app
-              </Link>{" "}
-              and run it, or choose another project above.
-            </Empty>
-          }
-        />
+        {tenant === null ? (
+          <ChooseTenant>Instances are listed project by project.</ChooseTenant>
+        ) : (
+          <RowList
+            label="Instances"
+            rows={rows}
+            columns={COLUMNS}
+            rowId={(row) => row.instance_id}
+            empty={
+              <Empty title="No instances here">
+                <Link to="/apps" className="link">
+                  Choose an app
+                </Link>{" "}
+                and run it, or choose another project above.
+              </Empty>
+            }
+          />
+        )}
         {project !== null && (
           <CommandLine
             command={`bailiwick app instance list --tenant ${tenant} --project ${project}`}

@@ -51,7 +51,8 @@ async function proveInvoice(invoice: Invoice): Promise<CheckedInvoice> {
 function sumsCheck({ body }: Invoice, lines: number): Check {
   const faults = wrongSums(body);
   if (faults.length === 0) {
-    const told = `${count(lines)} lines were added up anew: they come to ${fine(body.total_micros)} ${body.currency}, for each project and generation as it says, to the last micro.`;
+    const sum = `${fine(body.total_micros)} ${body.currency}`;
+    const told = `${count(lines)} lines were added up anew: they come to ${sum}, for each project and generation as it says, to the last micro.`;
     return { name: "invoice_sums", outcome: "holds", told };
   }
   const told = faults.map((fault) => `${fault.what} is told as ${fault.told}, and is ${fault.found}`);

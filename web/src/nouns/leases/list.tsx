@@ -1,4 +1,5 @@
 // All leases, page by page as one scrolls.
+import { useCallback } from "react";
 import type { Schemas } from "@/api/client";
 import { useScope } from "@/app/scope";
 import { Age } from "@/parts/age";
@@ -70,14 +71,14 @@ export const LEASE_COLUMNS: Column<Lease>[] = [
   {
     id: "granted",
     header: "granted",
-    width: "6.5rem",
+    width: "7.5rem",
     align: "right",
     cell: (lease) => <Age ms={lease.granted_ms} />,
   },
   {
     id: "expires",
     header: "ends",
-    width: "6rem",
+    width: "7rem",
     align: "right",
     cell: (lease) => <Age ms={lease.expires_ms} />,
   },
@@ -86,9 +87,13 @@ export const LEASE_COLUMNS: Column<Lease>[] = [
 export function Page() {
   const rows = useLeases();
   const { scope } = useScope();
-  const keep = (lease: Lease) =>
-    (scope.tenant === null || lease.tenant === scope.tenant) &&
-    (scope.project === null || lease.project === scope.project);
+  const { tenant, project } = scope;
+  const keep = useCallback(
+    (lease: Lease) =>
+      (tenant === null || lease.tenant === tenant) &&
+      (project === null || lease.project === project),
+    [tenant, project],
+  );
   return (
     <>
       <PageHead title="Leases" />
@@ -97,7 +102,7 @@ export function Page() {
         rows={rows}
         columns={LEASE_COLUMNS}
         rowId={(lease) => lease.lease_id}
-        keep={scope.tenant === null ? undefined : keep}
+        keep={tenant === null ? undefined : keep}
         empty={<Empty title="No leases here">A job that runs holds one.</Empty>}
       />
     </>

@@ -2,6 +2,7 @@
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { useMay } from "@/app/may";
+import { ChooseTenant } from "@/app/choose-tenant";
 import { useScope } from "@/app/scope";
 import { InvoiceList } from "@/nouns/invoices/part";
 import { Age, moment } from "@/parts/age";
@@ -39,9 +40,7 @@ export function Page() {
     return (
       <>
         <PageHead title="Money" />
-        <div className="panel">
-          <Empty title="Choose a tenant above">Money is told tenant by tenant.</Empty>
-        </div>
+        <ChooseTenant>Money is told tenant by tenant.</ChooseTenant>
       </>
     );
   }

@@ -40,7 +40,7 @@ function EntryView({ entry }: { entry: Schemas["QueueEntry"] }) {
             title={`Cancel queue entry ${entry.entry_id}?`}
             isBad
             change={(dryRun) => cancelEntry(entry.entry_id, dryRun)}
-            onDone={() => void navigate({ to: "/queue" })}
+            onDone={() => navigate({ to: "/queue" })}
           >
             <p>The request is given up. Its place in the line is lost.</p>
           </Action>

@@ -2,6 +2,7 @@
 import type { Schemas } from "@/api/client";
 import { api, ask } from "@/api/client";
 import { useRows } from "@/api/rows";
+import { ChooseTenant } from "@/app/choose-tenant";
 import { useScope } from "@/app/scope";
 import { Age } from "@/parts/age";
 import { PlaceLink, RecordLink } from "@/parts/links";
@@ -71,12 +72,10 @@ export function Page() {
     <>
       <PageHead title="Journal" />
       {tenant === null ? (
-        <div className="panel">
-          <Empty title="Choose a tenant above">
-            The journal is read tenant by tenant. All of it:{" "}
-            <code className="font-mono text-xs">bailiwick journal verify</code>
-          </Empty>
-        </div>
+        <ChooseTenant>
+          The journal is read tenant by tenant. All of it:{" "}
+          <code className="font-mono text-xs">bailiwick journal verify</code>
+        </ChooseTenant>
       ) : (
         <RowList
           label={`Records of ${tenant}`}

@@ -59,7 +59,9 @@ function Line({ line }: { line: BillLine }) {
 }
 
 function Consequences({ plan, owner }: { plan: Schemas["SharedPlan"]; owner: string }) {
-  const rates = Object.entries(plan.rates);
+  const rates = Object.entries(plan.rates).map(
+    ([unit, micros]) => `${price(micros)} ${plan.currency} for each ${unit}`,
+  );
   const roles = plan.contributable.map((role) => `a ${role}`).join(" or ") || "nothing";
   return (
     <ul className="list-disc space-y-1 pl-5">
@@ -80,7 +82,7 @@ function Consequences({ plan, owner }: { plan: Schemas["SharedPlan"]; owner: str
       <li>
         {rates.length === 0
           ? "What a project uses on another's workers is shown, and not settled."
-          : `A project owes another ${rates.map(([unit, micros]) => `${price(micros)} ${plan.currency} for each ${unit}`).join(", ")} on its workers; for the tenant that sums to nothing.`}
+          : `A project owes another ${rates.join(", ")} on its workers; for the tenant that sums to nothing.`}
       </li>
       <li>Prices are those of now; what is used is charged by the rate card in force then.</li>
       <li className="break-all">

@@ -53,7 +53,7 @@ function RuntimeView({ view }: { view: View }) {
             title={`Delete the shared runtime ${row.runtime}?`}
             isBad
             change={(dryRun) => deleteRuntime(path, dryRun)}
-            onDone={() => void navigate({ to: "/runtimes" })}
+            onDone={() => navigate({ to: "/runtimes" })}
           >
             <p>
               Every project is detached and has its workers back within{" "}
