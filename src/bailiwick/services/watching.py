@@ -64,14 +64,14 @@ class WatchEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangeNotice:
     """A notice: of which kinds records were since the last one; none where of too many to say."""
 
     place: int | None
     kinds: frozenset[RecordKind] | None
 
 
-WatchItem: TypeAlias = tuple[ToldRecord, ...] | Beat | Changed | WatchEnd
+WatchItem: TypeAlias = tuple[ToldRecord, ...] | Beat | ChangeNotice | WatchEnd
 """What a watcher is told at once."""
 
 
@@ -211,7 +211,7 @@ class Watch:
             self.first = max(self.first, last)
             if kinds is None or kinds or self._is_quiet():
                 self._sent = loop.time()
-                yield self._beat() if kinds == frozenset() else Changed(self._place, kinds)
+                yield self._beat() if kinds == frozenset() else ChangeNotice(self._place, kinds)
 
     async def _kinds(self, last: int) -> frozenset[RecordKind] | None:
         """The kinds of the records before ``last`` that the caller may read."""

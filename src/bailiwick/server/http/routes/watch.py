@@ -29,7 +29,7 @@ from bailiwick.server.problems import Trouble
 from bailiwick.services.journal import ToldRecord
 from bailiwick.services.watching import (
     Beat,
-    Changed,
+    ChangeNotice,
     TooManyWatchers,
     Watch,
     WatchEnd,
@@ -202,7 +202,7 @@ async def spell_items(
             match item:
                 case Beat():
                     yield format_sse_event(comment="beat", id=place_of(item.place))
-                case Changed():
+                case ChangeNotice():
                     kinds = None if item.kinds is None else sorted(item.kinds)
                     data = json.dumps({"kinds": kinds})
                     yield format_sse_event(event="changed", data_str=data, id=place_of(item.place))
