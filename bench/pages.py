@@ -5,10 +5,9 @@ eight GPUs each, and 100,000 leases. Nothing is faked between the page and the j
 fetches its rows page by page as it is scrolled.
 
 A frame is the time between two calls of ``requestAnimationFrame``. On a busy machine frames are
-late whatever a page does; so the longest one while the same browser shows a page that does nothing
-is measured in the same run, and where that one is over the bar already, frames are not judged. The
-processor time of the page's own thread for a frame stands beside: no other process is in it.
-Needs Chromium (``make test-tools``) and a built web.
+late whatever a page does: so the same is measured of a page that does nothing, and where that one
+is over the bar, frames are not judged. The processor time of the page's own thread for a frame
+stands beside; no other process is in it. Needs Chromium (``make test-tools``) and a built web.
 """
 
 from __future__ import annotations

@@ -81,12 +81,11 @@ def end_world(world: World) -> None:
     ask("DELETE", f"/v1{world.paths['/tenants/$tenant/projects/$project/instances/$id']}")
     ask("DELETE", f"/v1{world.paths['/tenants/$tenant/runtimes/$runtime']}")
     going = {"waiting", "starting", "running", "ending"}
-    until(
-        lambda: {job["phase"] for job in ask("GET", "/v1/jobs?limit=100")["items"]}.isdisjoint(
-            going
-        ),
-        "every process of it has ended",
-    )
+
+    def phases() -> set[str]:
+        return {job["phase"] for job in ask("GET", "/v1/jobs?limit=100")["items"]}
+
+    until(lambda: going.isdisjoint(phases()), "every process of it has ended")
 
 
 def _places(campus: Campus) -> None:
@@ -140,11 +139,14 @@ def _jobs(campus: Campus) -> tuple[int, int]:
     drawn = {"tenant": "lab", "project": "vision", "document": GRAPH}
     made, graph = campus.ask_all([("POST", "/v1/jobs", wish), ("POST", "/v1/graphs", drawn)])
     job, number = int(made["job_id"]), int(graph["graph_id"])
-    for path, is_done in (
-        (f"/v1/jobs/{job}", lambda told: told["phase"] == "succeeded"),
-        (f"/v1/graphs/{number}", lambda told: told["graph"]["phase"] == "succeeded"),
-    ):
-        until(lambda p=path, d=is_done: d(campus.ask("GET", p)), f"{path} is done")  # type: ignore[misc]
+    until(
+        lambda: campus.ask("GET", f"/v1/jobs/{job}")["phase"] == "succeeded",
+        "the job has ended",
+    )
+    until(
+        lambda: campus.ask("GET", f"/v1/graphs/{number}")["graph"]["phase"] == "succeeded",
+        "the graph has ended",
+    )
     return job, number
 
 

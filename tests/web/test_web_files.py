@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with http_house(tmp_path_factory.mktemp("house"), AppTerms(web=built)) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def port(house: Any) -> Iterator[int]:
+    """The same server at a real port."""
+    served = Served(house.app, house.token)
+    served.open()
+    yield served.port
+    served.close()
 
 
 @pytest.mark.parametrize(
@@ -98,24 +108,14 @@ def test_every_answer_says_what_a_page_may_do(house: Any) -> None:
         "/assets/main-abc123.js%00",
     ],
 )
-def test_no_path_leads_out_of_the_built_folder_or_lists_it(
-    built: Path, tmp_path: Path, path: str
-) -> None:
+def test_no_path_leads_out_of_the_built_folder_or_lists_it(port: int, path: str) -> None:
     """By a real port, and byte for byte: a client would tidy the path up first."""
-    import http.client
-
-    with http_house(tmp_path, AppTerms(web=built)) as house:
-        served = Served(house.app, house.token)
-        served.open()
-        try:
-            line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
-            line.putrequest("GET", path, skip_host=False)
-            line.endheaders()
-            answer = line.getresponse()
-            body = answer.read()
-            line.close()
-        finally:
-            served.close()
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    line.putrequest("GET", path, skip_host=False)
+    line.endheaders()
+    answer = line.getresponse()
+    body = answer.read()
+    line.close()
     assert answer.status in {400, 404}
     assert b"nobody may read this" not in body
 
