@@ -8,6 +8,7 @@ import { Age } from "@/parts/age";
 import { Badge } from "@/parts/badge";
 import { Action } from "@/parts/confirm";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { RowList } from "@/parts/row-list";
 import { Empty, Loaded } from "@/parts/states";
@@ -77,6 +78,7 @@ function NodeView({ node }: { node: Node }) {
           heightMax="24rem"
         />
       </section>
+      <Story of={{ subject: "node", name: node.node }} />
     </ObjectPage>
   );
 }
