@@ -33,7 +33,7 @@ from tests.support.waiting import WAIT_S, until
 ELSEWHERE = frozenset(
     {
         *("replica.read", "metrics.read", "trace.read", "self.read", "record.watch", "node.list"),
-        "self.watch",
+        *("self.watch", "decision.story"),
         "session.read",
         *("lease.explain", "job.list", "job.read", "job.output", "decision.list", "finding.list"),
         *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),

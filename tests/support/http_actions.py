@@ -62,6 +62,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         "record.watch": "?follow=false&after=0",
         "event.watch": "?follow=false&after=0",
         "self.watch": "?follow=false",
+        "decision.story": f"?subject=tenant&tenant={tenant}",
         "checkpoint.compare": "?old_size=1&new_size=2",
         "node.withdraw": "?kind=ed25519",
         "node.work": "?life=1",

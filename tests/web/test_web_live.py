@@ -118,3 +118,23 @@ def test_a_revoked_session_ends_its_stream(campus: Campus) -> None:
             if row["principal"] == "eve" and not row["revoked"] and not row["single_use"]:
                 campus.ask("DELETE", f"/v1/tokens/{row['token_id']}")
         top_line(eve, "not live: log in again")
+
+
+def test_every_page_tells_what_happened_with_the_sealed_record_behind_it(campus: Campus) -> None:
+    node = campus.ask("GET", "/v1/nodes")["items"][0]["node"]
+    with person(campus.browser, campus.server.address) as who:
+        who.context.add_cookies(campus.admin.context.cookies())
+        pages = {
+            f"/nodes/{node}": "node registered",
+            "/tenants/lab": "tenant created",
+            f"/{PLACE}": "project created",
+        }
+        for path, kind in pages.items():
+            page = who.open(path)
+            page.get_by_role("heading", name="What happened").wait_for()
+            page.get_by_role("button", name=kind, exact=True).last.click()
+            page.get_by_text(f'"kind": "{kind.replace(" ", "_")}"').wait_for()
+            who.settle()
+            who.check_accessible()
+            who.check_width()
+        assert who.faults() == []

@@ -55,8 +55,6 @@ export function keysOf(noun: ChangeNoun): string[] {
       return ["tenants", "may"];
     case "leases":
       return ["leases", "plan"];
-    case "records":
-      return ["records", "story"];
     case "nodes":
       return ["nodes", "attestation-policy"];
     case "accounts":
@@ -70,6 +68,7 @@ export function keysOf(noun: ChangeNoun): string[] {
     case "queue":
     case "quota":
     case "rates":
+    case "records":
     case "runtimes":
     case "settings":
       return [noun];

@@ -2505,6 +2505,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/story": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what happened to a thing
+         * @description The sealed records about one thing, the newest first, of those that the caller may read.
+         *
+         *     A page may be empty and have a `next`: a bounded number of records is looked at for each. What
+         *     became of a lease is told by `GET /v1/leases/{lease_id}/explain`.
+         *
+         *     Needs the permission `iam.tenant.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["decision_story"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tenants": {
         parameters: {
             query?: never;
@@ -10467,6 +10492,12 @@ export interface components {
          */
         SourceTier: "platform" | "tenant";
         /**
+         * StorySubject
+         * @description What a story is about.
+         * @enum {string}
+         */
+        StorySubject: "entry" | "instance" | "invoice" | "node" | "policy" | "project" | "runtime" | "tenant";
+        /**
          * Strategy
          * @description How to choose among nodes that fit.
          * @enum {string}
@@ -17062,6 +17093,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    decision_story: {
+        parameters: {
+            query: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Its name, or its number. */
+                name?: string | null;
+                project?: string | null;
+                /** @description What it is about; `policy` is the isolation policy. */
+                subject: components["schemas"]["StorySubject"];
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_JournalRecord_"];
                 };
             };
             400: components["responses"]["Error400"];

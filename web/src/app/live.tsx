@@ -33,7 +33,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       if (document.hidden) return;
       const nouns = new Set(old);
       if (all) void refresh(client, (noun) => noun !== "whoami");
-      else if (nouns.size > 0) void refresh(client, (noun) => nouns.has(noun));
+      else if (nouns.size > 0) void refresh(client, (noun) => nouns.has(noun) || noun === "story");
       old.clear();
       all = false;
     }

@@ -1,4 +1,4 @@
-"""``bailiwick decision``: what was decided about a tenant, the newest first."""
+"""``bailiwick decision``: what was decided about a tenant, and what happened to one thing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.decisions import Decision
+    from bailiwick.wire.work import JournalRecord
 
 app = noun("Decisions: what was decided, and why.")
 
@@ -67,4 +68,45 @@ def list_decisions(
         page_rows=min(limit, 500),
         rows_max=limit,
         columns=DECISIONS,
+    )
+
+
+@verb(app, "story", lists=True)
+def list_story(
+    ask: Ask,
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT",
+            help="node, tenant, project, entry, instance, runtime, invoice or policy.",
+        ),
+    ],
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Its name or number; none for the policy.")
+    ] = "-",
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Where it is.")] = None,
+    project: Annotated[str | None, typer.Option("--project", help="Where it is.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=10_000, help="The last so many.")
+    ] = 50,
+) -> None:
+    """The sealed records about one thing that you may read, the newest first.
+
+    Example: bailiwick decision story node gpu-1
+    """
+    from bailiwick.cli.commands.explain import told_record
+    from bailiwick.wire.actions.leases import DECISION_STORY
+
+    columns: Columns[JournalRecord] = Columns(
+        ("seq", "at", "what", "by", "details*"),
+        lambda r: (str(r.seq), clock(r.at_ms), r.kind, r.actor, told_record(r)),
+        lambda r: str(r.seq),
+        numbers=("seq",),
+        empty="nothing is recorded about it that you may read",
+    )
+    query = {"subject": subject, "name": None if name == "-" else name}
+    query |= {"tenant": tenant, "project": project}
+    ask.list(
+        DECISION_STORY, query=query, page_rows=min(limit, 500), rows_max=limit, columns=columns
     )

@@ -10,7 +10,7 @@ import typer
 from bailiwick.cli.shared.periods import spell_money
 from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.phrases.amounts import milli, plural, size
-from bailiwick.phrases.budgets import BUDGETS
+from bailiwick.phrases.states import BUDGETS
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.words import Dimension
 

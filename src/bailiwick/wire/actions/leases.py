@@ -70,6 +70,9 @@ QUEUE_WHATIF = Action(
 QUEUE_CANCEL = Action(
     "queue.cancel", "Cancel a waiting request", "DELETE", "/v1/queue/{entry_id}",
     _P.QUEUE_CANCEL, _W.ENTRY, NOTHING, Done)
+DECISION_STORY = Action(
+    "decision.story", "List what happened to a thing", "GET", "/v1/story",
+    _P.TENANT_READ, _W.ROWS, NOTHING, Page[JournalRecord])
 DECISION_LIST = Action(
     "decision.list", "List scheduling decisions", "GET", TENANT + "/decisions",
     _P.QUEUE_READ, _W.TENANT_ROWS, NOTHING, Page[Decision])

@@ -13,6 +13,7 @@ import { Select, TextField } from "@/parts/labelled";
 import { PlaceLink } from "@/parts/links";
 import { Meter } from "@/parts/meter";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { spell } from "@/words/amounts";
@@ -107,6 +108,9 @@ function InstanceView({ path, row }: { path: InstancePath; row: Instance }) {
       <Members path={path} row={row} />
       <Operations path={path} />
       <Endpoints path={path} name={row.name} />
+      <Story
+        of={{ subject: "instance", name: String(row.instance_id), tenant: path.tenant, project: path.project }}
+      />
     </ObjectPage>
   );
 }

@@ -9,6 +9,7 @@ import { Action } from "@/parts/confirm";
 import { DataTable } from "@/parts/data-table";
 import { PlaceLink, RecordLink } from "@/parts/links";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Badge } from "@/parts/badge";
 import { Facts, Figure, Panel } from "@/parts/panel";
 import { Failed, Loaded, Skeleton } from "@/parts/states";
@@ -112,6 +113,7 @@ function InvoicePage({ invoice }: { invoice: Invoice }) {
         )}
       </div>
       <InvoiceLines body={body} />
+      <Story of={{ subject: "invoice", name: body.invoice_id, tenant: body.tenant }} />
     </ObjectPage>
   );
 }

@@ -12,6 +12,7 @@ import { DataTable } from "@/parts/data-table";
 import { EntryLink, LeaseLink, NodeLink, PlaceLink } from "@/parts/links";
 import { PageHead } from "@/parts/object-page";
 import { Panel } from "@/parts/panel";
+import { Story } from "@/parts/story";
 import { Empty, Failed, Loaded, Skeleton } from "@/parts/states";
 import { count, spell } from "@/words/amounts";
 import { assertNever } from "@/words/assert-never";
@@ -30,6 +31,9 @@ export function Page() {
       <Loaded query={query} lines={10}>
         {(policy) => <Workbench key={policy.version} policy={policy} />}
       </Loaded>
+      <div className="mt-4">
+        <Story of={{ subject: "policy" }} />
+      </div>
       <div className="mt-4 space-y-1">
         <h2 className="text-xs text-muted">The same on the command line</h2>
         <CommandLine command="bailiwick isolation show" />

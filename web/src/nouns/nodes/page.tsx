@@ -9,6 +9,7 @@ import { Badge } from "@/parts/badge";
 import { Action } from "@/parts/confirm";
 import { ModeOutlook } from "@/parts/consequence";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { RowList } from "@/parts/row-list";
 import { Empty, Loaded } from "@/parts/states";
@@ -78,6 +79,7 @@ function NodeView({ node }: { node: Node }) {
           heightMax="24rem"
         />
       </section>
+      <Story of={{ subject: "node", name: node.node }} />
     </ObjectPage>
   );
 }

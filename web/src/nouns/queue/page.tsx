@@ -7,6 +7,7 @@ import { Badge } from "@/parts/badge";
 import { Action } from "@/parts/confirm";
 import { JobLink, PlaceLink } from "@/parts/links";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { span } from "@/words/amounts";
@@ -67,6 +68,7 @@ function EntryView({ entry }: { entry: Schemas["QueueEntry"] }) {
           ]}
         />
       </Panel>
+      <Story of={{ subject: "entry", name: String(entry.entry_id), tenant: entry.tenant }} />
     </ObjectPage>
   );
 }

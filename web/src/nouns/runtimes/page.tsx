@@ -9,6 +9,7 @@ import { Badge } from "@/parts/badge";
 import { Action } from "@/parts/confirm";
 import { PlaceLink } from "@/parts/links";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { span } from "@/words/amounts";
@@ -76,6 +77,7 @@ function RuntimeView({ view }: { view: View }) {
       <Workers view={view} />
       <Queues view={view} asks={project} />
       <Usage view={view} />
+      <Story of={{ subject: "runtime", name: path.runtime, tenant: path.tenant }} />
     </ObjectPage>
   );
 }

@@ -4,6 +4,7 @@ import { useProjects } from "@/app/scope";
 import { may, useWho } from "@/app/who";
 import { Badge } from "@/parts/badge";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
 import { TenantRecords } from "@/nouns/records/part";
@@ -42,6 +43,7 @@ export function Page() {
             <RuntimesPanel tenant={tenant} />
           </div>
           {may(self, "journal.record.read", { tenant }) && <TenantRecords tenant={tenant} />}
+          <Story of={{ subject: "tenant", tenant }} />
         </ObjectPage>
       )}
     </Loaded>

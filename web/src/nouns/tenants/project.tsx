@@ -7,6 +7,7 @@ import { JOB_COLUMNS } from "@/nouns/jobs/columns";
 import { useJobs } from "@/nouns/jobs/queries";
 import { Badge } from "@/parts/badge";
 import { ObjectPage } from "@/parts/object-page";
+import { Story } from "@/parts/story";
 import { RowList } from "@/parts/row-list";
 import { Empty, Loaded } from "@/parts/states";
 import { QuotaPanel, SpendPanel } from "./money";
@@ -57,6 +58,7 @@ export function Page() {
               heightMax="28rem"
             />
           </section>
+          <Story of={{ subject: "project", tenant, project }} />
         </ObjectPage>
       )}
     </Loaded>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Query
 
 from bailiwick.journal.record import Record
 from bailiwick.server.http.answering import answers
@@ -27,10 +27,12 @@ from bailiwick.server.http.spelling import (
     spell_rules,
 )
 from bailiwick.services import decisions, plans
+from bailiwick.services.changes import stories
+from bailiwick.services.changes.stories import StorySubject, StoryWish
 from bailiwick.services.journal import tell_record
 from bailiwick.store.history.questions import DecisionRow
 from bailiwick.wire import decisions as wire
-from bailiwick.wire.base import Page
+from bailiwick.wire.base import NAME_PATTERN, PRINCIPAL_PATTERN, Page
 from bailiwick.wire.work import JournalRecord, LeaseRequest
 
 KindQuery = Annotated[
@@ -98,3 +100,34 @@ def _decision(row: DecisionRow) -> wire.Decision:
     told = asdict(row)
     del told["tenant"]
     return wire.Decision(**told)
+
+
+def _story(
+    subject: Annotated[
+        StorySubject, Query(description="What it is about; `policy` is the isolation policy.")
+    ],
+    name: Annotated[
+        str | None, Query(pattern=PRINCIPAL_PATTERN, description="Its name, or its number.")
+    ] = None,
+    *,
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    project: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+) -> StoryWish:
+    return StoryWish(subject, name or "-", tenant, project)
+
+
+@answers("decision.story")
+async def list_story(
+    asked: Here,
+    wish: Annotated[StoryWish, Depends(_story)],
+    *,
+    cursor: NumberCursor = None,
+    limit: Limit = 100,
+) -> Page[JournalRecord]:
+    """The sealed records about one thing, the newest first, of those that the caller may read.
+
+    A page may be empty and have a `next`: a bounded number of records is looked at for each. What
+    became of a lease is told by `GET /v1/leases/{lease_id}/explain`.
+    """
+    rows, following = await stories.page(asked, wish, before=number_in(cursor), limit=limit)
+    return Page(items=[spell_record(each) for each in rows], next=following)
