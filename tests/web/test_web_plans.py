@@ -111,6 +111,7 @@ def test_a_role_is_given_and_taken_on_the_projects_page(campus: Campus) -> None:
     page.get_by_role("button", name="Remove ines").click()
     dialog.get_by_text("Tried without effect").wait_for()
     dialog.get_by_role("button", name="Remove ines").click()
+    dialog.wait_for(state="detached")
     page.get_by_role("button", name="Remove ines").wait_for(state="detached")
     members = campus.ask("GET", "/v1/tenants/main/projects/default/members")["items"]
     assert "ines" not in {row["member"] for row in members}
