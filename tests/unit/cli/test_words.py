@@ -16,11 +16,11 @@ from bailiwick.cli.shared.denials import detail_of, phrase_denial
 from bailiwick.cli.shared.failures import EXIT_CODES, tell
 from bailiwick.cli.shared.jobs import exit_code_of
 from bailiwick.cli.shared.session import ENVIRONMENT
-from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.scheduler.decision import Denied
+from bailiwick.tools.job_files.words import WORDS
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as ans
