@@ -184,6 +184,7 @@ def _shared_bodies(tenant: str) -> dict[str, Any]:
         "shared_worker.change": {"action": "withdraw", "component_key": "p-0"},
         "submit_policy.set": {"queue": "day", "until_ms": 2**50, "grantee_person": "zoe"},
         "queue.whatif": {"nodes": 1},
+        "job.file": {"tenant": tenant, "project": "p", "text": "command: [x]"},
         "submit_policy.ask": {"owner": "p", "queue": "day"},
         "shared_queue.submit": {"argv": ["run", "it"], "wait_s": 0},
         "shared_queue.read": {"argv": ["list"], "wait_s": 0},

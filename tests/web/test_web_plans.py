@@ -135,6 +135,26 @@ def test_a_drain_shows_whom_it_would_end_before_it_is_asked_for(campus: Campus) 
     outlook(page).get_by_text("No lease would be ended").wait_for()
 
 
+def test_a_job_file_fills_the_form_and_its_mistakes_have_a_line(campus: Campus) -> None:
+    page = campus.admin.open("/run")
+    page.locator("form").get_by_label(re.compile("^Tenant")).select_option("main")
+    page.get_by_text("From a job file").click()
+    field = page.get_by_label("Job file", exact=True)
+    field.fill("command: [echo, hi]\ngpu: 1\n")
+    page.get_by_role("button", name="Read it").click()
+    page.get_by_text("line 2, column 1: gpu: no such word; did you mean gpus?").wait_for()
+    text = "command: sh -c 'echo from a file: $WORD'\nmem: 64MiB\nenv: {WORD: seven}\n"
+    field.fill(text)
+    page.get_by_role("button", name="Read it").click()
+    page.get_by_text("Also from the file: env.").wait_for()
+    assert page.get_by_label("Memory, GiB").input_value() == "0.0625"
+    page.get_by_text(re.compile("runs at once|would wait")).wait_for()
+    campus.admin.check_accessible()
+    campus.admin.forgives += ("/v1/queue/",)  # asked for when it has just left the line
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_label("What the job printed").get_by_text("from a file: seven").wait_for()
+
+
 def test_who_may_only_look_is_offered_no_change_and_told_nothing_of_others(
     campus: Campus, stuck: int
 ) -> None:

@@ -23,6 +23,10 @@ _IMAGE = r"^[a-z0-9]+([._-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha
 _EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
 
 
+FILE_CHARS_MAX = 16_384
+"""Characters of a job file: reading YAML takes the server's time."""
+
+
 class NewJob(LeaseRequest):
     """What to run, and the request for what it runs on; it lands only where jobs can be run."""
 
@@ -135,6 +139,29 @@ class Job(Model):
     """Those that are over, if it was tried again."""
     cost: JobCost | None = None
     """What it costs, when it is read alone; of every member and every attempt."""
+
+
+class JobFile(Model):
+    """A job file as it was written, and where it is to run if it does not say so itself."""
+
+    tenant: Name
+    project: Name | None = None
+    text: Annotated[str, Field(max_length=FILE_CHARS_MAX)]
+
+
+class JobFileMistake(Model):
+    """What is wrong in a job file, and where."""
+
+    line: int
+    column: int
+    message: str
+
+
+class JobFileRead(Model):
+    """The job that a file asks for, or everything that is wrong in it."""
+
+    job: NewJob | None
+    mistakes: list[JobFileMistake]
 
 
 class JobOutput(Model):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.cli.shared.job_file import FILE_BYTES_MAX, BadJobFile, load_job_file
-from bailiwick.cli.shared.wishes import WORD_OF, WORDS, body_of
+from bailiwick.tools.job_files.reading import FILE_BYTES_MAX, BadJobFile, load_job_file
+from bailiwick.tools.job_files.words import WORD_OF, WORDS, body_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 from bailiwick.wire.jobs import NewJob

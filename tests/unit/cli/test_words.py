@@ -16,12 +16,12 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.failures import EXIT_CODES, tell
 from bailiwick.cli.shared.jobs import exit_code_of
 from bailiwick.cli.shared.session import ENVIRONMENT
-from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.scheduler.decision import DenialDetail, Denied
 from bailiwick.scheduler.quota_policy import QuotaScope
+from bailiwick.tools.job_files.words import WORDS
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as ans

@@ -1133,6 +1133,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a job file
+         * @description The job that a job file asks for, or what is wrong in it; nothing is submitted.
+         *
+         *     Needs the permission `scheduler.queue.submit` at the scope that the body names.
+         */
+        post: operations["job_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/journal/checkpoint": {
         parameters: {
             query?: never;
@@ -7225,6 +7247,39 @@ export interface components {
          * @enum {string}
          */
         JobFault: "program_not_runnable" | "directory_not_usable" | "limits_not_possible" | "token_refused" | "executor_unavailable" | "lease_gone" | "folder_gone" | "not_kept_apart" | "image_not_usable" | "agent_too_old" | "submission_unknown" | "out_of_memory" | "dependency_never_met" | "not_permitted" | "host_not_given";
+        /**
+         * JobFile
+         * @description A job file as it was written, and where it is to run if it does not say so itself.
+         */
+        JobFile: {
+            /** Project */
+            project?: string | null;
+            /** Tenant */
+            tenant: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * JobFileMistake
+         * @description What is wrong in a job file, and where.
+         */
+        JobFileMistake: {
+            /** Column */
+            column: number;
+            /** Line */
+            line: number;
+            /** Message */
+            message: string;
+        };
+        /**
+         * JobFileRead
+         * @description The job that a file asks for, or everything that is wrong in it.
+         */
+        JobFileRead: {
+            job: components["schemas"]["NewJob"] | null;
+            /** Mistakes */
+            mistakes: components["schemas"]["JobFileMistake"][];
+        };
         /**
          * JobMember
          * @description A member of a job that runs on several leases; its output is told by its rank.
@@ -13978,6 +14033,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobOutput"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    job_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobFile"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobFileRead"];
                 };
             };
             400: components["responses"]["Error400"];

@@ -89,8 +89,8 @@ def explain_rules() -> None:
 
 
 def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
-    from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
+    from bailiwick.tools.job_files.words import body_of
     from bailiwick.wire.actions.leases import REQUEST_EXPLAIN
     from bailiwick.wire.work import LeaseRequest
 

@@ -150,8 +150,8 @@ def request_lease(options: RequestOptions) -> None:
 
     Example: bailiwick lease request --gpus 1 --ttl 30m --no-wait
     """
-    from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
+    from bailiwick.tools.job_files.words import body_of
     from bailiwick.wire.actions.leases import LEASE_REQUEST
     from bailiwick.wire.work import LeaseRequest
 

@@ -73,8 +73,8 @@ def tell_plan(ask: Ask, found: Plan, *, ttl_ms: int) -> None:
 
 def new_job(options: JobOptions, ask: Ask, *, needs_command: bool = True) -> NewJob:
     """The job that was meant."""
-    from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
+    from bailiwick.tools.job_files.words import body_of
     from bailiwick.wire.jobs import NewJob
 
     wish = wish_of(options, ask)

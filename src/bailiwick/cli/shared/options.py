@@ -10,9 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import math
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,11 +31,10 @@ from bailiwick.cli.shared.completions import (
 )
 from bailiwick.cli.shared.output import Format
 from bailiwick.cli.shared.session import load_session
+from bailiwick.tools.job_files.words import defaults_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.jobs import PLAIN_PATH
 
-_CORES, _MEM_GIB = 1, 2
-_GPU_CORES, _GPU_MEM_GIB = 1, 16
 _WHAT, _TERMS, _SCOPE = "What is asked for", "On which terms", "For whom, and how it is told"
 _LATER = "Later, many times, again"
 
@@ -288,7 +285,7 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
     """The words of a request: from the file, beaten by the options, in the scope that is meant."""
     wish: dict[str, object] = {}
     if isinstance(options, JobOptions) and options.file is not None:
-        from bailiwick.cli.shared.job_file import load_job_file
+        from bailiwick.tools.job_files.reading import load_job_file
 
         wish = load_job_file(options.file)
     wish |= typed_words(options)
@@ -300,17 +297,7 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
         wish["tenant"] = ask.tenant
         if "project" not in wish and ask.project is not None:
             wish["project"] = ask.project
-    return (_defaults(wish) if defaults else {}) | wish
-
-
-def _defaults(wish: dict[str, Any]) -> dict[str, str]:
-    """Cores and memory for who says nothing of them."""
-    devices = 0
-    with contextlib.suppress(ValueError, OverflowError, TypeError):  # told where it is read
-        devices = math.ceil(float(wish.get("gpus") or 0))
-    if devices <= 0:
-        return {"cpus": f"{_CORES}", "mem": f"{_MEM_GIB}GiB"}
-    return {"cpus": f"{_GPU_CORES * devices}", "mem": f"{_GPU_MEM_GIB * devices}GiB"}
+    return (defaults_of(wish) if defaults else {}) | wish
 
 
 def typed_words(options: WishOptions) -> dict[str, object]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done
@@ -31,6 +32,8 @@ from bailiwick.vocab.job_addresses import After, JobAddress
 from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobPhase
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class JobStanding:
@@ -44,6 +47,12 @@ class JobStanding:
     """Those that are over."""
     cost: JobCost | None = None
     """What it has cost so far, where one job is read alone."""
+
+
+async def read_file(caller: Caller, scope: Scope, *, read: Deferred[T]) -> T:
+    """What a job file says, for who may submit there; reading takes a while."""
+    caller.require(scope)
+    return await asyncio.to_thread(read)
 
 
 async def submit_job(

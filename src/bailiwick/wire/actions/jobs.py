@@ -6,12 +6,15 @@ from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Where
 from bailiwick.wire.answers import Done, Plan
 from bailiwick.wire.base import Page
-from bailiwick.wire.jobs import Job, JobOutput, NewJob
+from bailiwick.wire.jobs import Job, JobFile, JobFileRead, JobOutput, NewJob
 
 _P, _W = Permission, Where
 _JOB = "/v1/jobs/{job_id}"
 
 # fmt: off
+JOB_FILE = Action(
+    "job.file", "Read a job file", "POST", "/v1/jobs/file",
+    _P.QUEUE_SUBMIT, _W.BODY, JobFile, JobFileRead, is_question=True)
 JOB_SUBMIT = Action(
     "job.submit", "Submit a job", "POST", "/v1/jobs",
     _P.QUEUE_SUBMIT, _W.BODY, NewJob, Job, has_plan=True,

@@ -8,9 +8,10 @@ import { useProjects, useScope, useTenantNames } from "@/app/scope";
 import { PageHead } from "@/parts/object-page";
 import { Panel } from "@/parts/panel";
 import { Failed } from "@/parts/states";
-import { generation } from "@/words/amounts";
+import { generation, spell } from "@/words/amounts";
+import { JobFile } from "./job-file";
 import { PlanView } from "./plan";
-import { jobOf, splitCommand, type Wish } from "./wish";
+import { jobOf, joined, splitCommand, unseenOf, wishOf, type Wish } from "./wish";
 
 type Outcome =
   Schemas["WouldGrant"] | Schemas["WouldPreempt"] | Schemas["WouldQueue"] | Schemas["WouldRefuse"];
@@ -46,7 +47,8 @@ export function Page() {
   const tenant = wish.tenant || tenants[0] || "";
   const projects = useProjects(tenant === "" ? null : tenant).data ?? [];
   const project = wish.project || projects[0]?.project || "";
-  const body = jobOf({ ...wish, tenant, project });
+  const [unseen, setUnseen] = useState<Partial<Schemas["NewJob"]>>({});
+  const body = joined(jobOf({ ...wish, tenant, project }), unseen);
   const client = useQueryClient();
   const navigate = useNavigate();
   const submit = useMutation({
@@ -77,6 +79,14 @@ export function Page() {
               submit.mutate();
             }}
           >
+            <JobFile
+              tenant={tenant}
+              project={project}
+              use={(job) => {
+                setWish(wishOf(job, wish));
+                setUnseen(unseenOf(job));
+              }}
+            />
             <Field
               label="Command"
               wide
@@ -175,6 +185,14 @@ export function Page() {
                 onChange={(event) => set({ name: event.target.value })}
               />
             </Field>
+            {Object.keys(unseen).length > 0 && (
+              <p className="col-span-2 text-sm text-muted">
+                Also from the file: {Object.keys(unseen).map(spell).join(", ")}.{" "}
+                <button type="button" className="link" onClick={() => setUnseen({})}>
+                  Leave that out
+                </button>
+              </p>
+            )}
             <div className="col-span-2 space-y-2">
               {submit.isError && <Failed error={submit.error} />}
               <button

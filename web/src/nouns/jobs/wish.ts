@@ -68,3 +68,69 @@ export function jobOf(wish: Wish): Schemas["NewJob"] | null {
     ttl_ms: Math.max(1_000, Math.round((hours ?? 0) * 3_600_000)),
   };
 }
+
+/** A word of a command line, in quotes if it needs them. */
+function quoted(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  return `'${word.split("'").join(`'"'"'`)}'`;
+}
+
+/** What the form shows of a job that a file asks for; the rest of it goes along unseen. */
+export function wishOf(job: Schemas["NewJob"], before: Wish): Wish {
+  return {
+    ...before,
+    tenant: job.tenant,
+    project: job.project ?? "",
+    command: (job.command ?? []).map(quoted).join(" "),
+    name: job.name ?? "",
+    cpus: String((job.resources?.cpu_milli ?? 0) / 1_000),
+    memory: String((job.resources?.mem_bytes ?? 0) / GIB),
+    gpus: String(job.gpu_count ?? 0),
+    generation: job.gpu_generation ?? "",
+    priority: job.priority ?? "normal",
+    leaseClass: job.lease_class ?? "standard",
+    hours: String((job.ttl_ms ?? 3_600_000) / 3_600_000),
+  };
+}
+
+const SHOWN = new Set([
+  "tenant",
+  "project",
+  "command",
+  "name",
+  "resources",
+  "gpu_count",
+  "gpu_generation",
+  "priority",
+  "lease_class",
+  "ttl_ms",
+]);
+const USUAL: Record<string, unknown> = { wait: true, gang_size: 1 };
+
+/** Whether a file that says this says nothing. */
+function isUsual(name: string, value: unknown): boolean {
+  if (name in USUAL) return value === USUAL[name];
+  if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === 0 || value === false || value === "";
+}
+
+/** What a file says that the form has no field for. */
+export function unseenOf(job: Schemas["NewJob"]): Partial<Schemas["NewJob"]> {
+  const rest = Object.entries(job).filter(
+    ([name, value]) => !SHOWN.has(name) && !isUsual(name, value),
+  );
+  const block = job.resources?.block_bytes ?? 0;
+  return {
+    ...(Object.fromEntries(rest) as Partial<Schemas["NewJob"]>),
+    ...(block > 0 ? { resources: { block_bytes: block } } : {}),
+  };
+}
+
+/** The form's job with what the file says besides. */
+export function joined(
+  job: Schemas["NewJob"] | null,
+  unseen: Partial<Schemas["NewJob"]>,
+): Schemas["NewJob"] | null {
+  if (job === null) return null;
+  return { ...unseen, ...job, resources: { ...unseen.resources, ...job.resources } };
+}

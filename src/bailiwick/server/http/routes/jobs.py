@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import labels_for
+from bailiwick.iam import Scope
 from bailiwick.kernel import Refused, Submit, decode_command
 from bailiwick.kernel.owner import MEMBERS_MAX
 from bailiwick.ports import AfterJob, JobFilter, JobRow
@@ -36,6 +37,7 @@ from bailiwick.services.jobs.jobs import RETRIES_MAX, RETRY_ON
 from bailiwick.services.jobs.output import OutputWish
 from bailiwick.services.jobs.use_cases import JobStanding
 from bailiwick.services.plans import PricedPlan
+from bailiwick.tools.job_files.job import job_of_file
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.job_addresses import After, JobAddress, parse_after
 from bailiwick.vocab.job_arrays import parse_array
@@ -92,6 +94,14 @@ def filter_of(
         phases=phases,
         array_id=array_id,
         array_index=array_index,
+    )
+
+
+@answers("job.file")
+async def read_file(asked: Here, body: wire.JobFile) -> wire.JobFileRead:
+    """The job that a job file asks for, or what is wrong in it; nothing is submitted."""
+    return await use_cases.read_file(
+        asked, Scope.of(body.tenant, body.project), read=lambda: job_of_file(body)
     )
 
 

@@ -16,8 +16,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from math import ceil
 from time import time
 from typing import Any, Final
 
@@ -30,6 +32,8 @@ Flat = dict[str, Any]
 """Fields of the contract; a dot stands before a field of a field."""
 
 RETRIES_MAX: Final = 100
+_CORES, _MEM_GIB = 1, 2
+_GPU_CORES, _GPU_MEM_GIB = 1, 16
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 
 
@@ -206,6 +210,16 @@ def body_of(wish: Mapping[str, object], *, is_job: bool = True) -> dict[str, Any
         if is_job or word not in JOB_FIELDS:
             flat |= WORDS[word](word, value)
     return nested(flat)
+
+
+def defaults_of(wish: Mapping[str, Any]) -> dict[str, str]:
+    """Cores and memory for who says nothing of them."""
+    devices = 0
+    with suppress(ValueError, OverflowError, TypeError):  # told where it is read
+        devices = ceil(float(wish.get("gpus") or 0))
+    if devices <= 0:
+        return {"cpus": f"{_CORES}", "mem": f"{_MEM_GIB}GiB"}
+    return {"cpus": f"{_GPU_CORES * devices}", "mem": f"{_GPU_MEM_GIB * devices}GiB"}
 
 
 def nested(flat: Flat) -> dict[str, Any]:

@@ -13,69 +13,83 @@ import sys
 from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from bailiwick.cli.shared.wishes import WORD_OF, WORDS, nested
+from bailiwick.tools.job_files.words import WORD_OF, WORDS, nested
 from bailiwick.vocab.errors import InvalidValue
 
 FILE_BYTES_MAX: Final = 65_536
 _ERRORS_MAX: Final = 20
 
 
+class FileMistake(NamedTuple):
+    """What is wrong, and where."""
+
+    line: int
+    column: int
+    message: str
+
+
 class BadJobFile(InvalidValue):
     """A job file with mistakes; ``str`` has a line for each."""
 
-    def __init__(self, path: Path, mistakes: list[str]) -> None:
-        super().__init__("job file", str(path), "no mistakes")
-        self.mistakes = mistakes
-        self.args = ("\n".join(mistakes),)
+    def __init__(self, name: str, mistakes: list[FileMistake]) -> None:
+        super().__init__("job file", name, "no mistakes")
+        self.mistakes = mistakes[:_ERRORS_MAX]
+        told = (f"{name}:{each.line}:{each.column}: {each.message}" for each in self.mistakes)
+        self.args = ("\n".join(told),)
 
 
 def load_job_file(path: Path) -> dict[str, object]:
     """The words of a job file and their values, if all of it is well."""
-    found = _parsed(path)
-    mistakes: list[tuple[int, int, str]] = []
-    flat: dict[str, Any] = {}
-    for word, value in found.items():
-        if word not in WORDS:
-            mistakes.append((*_at(found, word, key=True), _unknown(word)))
-            continue
-        try:
-            flat |= WORDS[word](word, _plain(value))
-        except InvalidValue as error:
-            mistakes.append((*_at(found, word), str(error)))
-    mistakes += _unfit(found, flat)
-    if mistakes:
-        told = [f"{path}:{line}:{column}: {text}" for line, column, text in sorted(mistakes)]
-        raise BadJobFile(path, told[:_ERRORS_MAX])
-    return {str(word): _plain(value) for word, value in found.items()}
-
-
-def _parsed(path: Path) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.comments import CommentedMap
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     try:
         is_input = str(path) == "-"
         with nullcontext(sys.stdin.buffer) if is_input else path.open("rb") as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         raise InvalidValue("job file", str(path), f"a file to read ({error.strerror})") from None
+    return read_job_file(data, name=str(path))
+
+
+def read_job_file(data: bytes, *, name: str) -> dict[str, object]:
+    """The same of bytes; ``name`` is what mistakes call it."""
+    found = _parsed(data, name)
+    mistakes: list[FileMistake] = []
+    flat: dict[str, Any] = {}
+    for word, value in found.items():
+        if word not in WORDS:
+            mistakes.append(FileMistake(*_at(found, word, key=True), _unknown(word)))
+            continue
+        try:
+            flat |= WORDS[word](word, _plain(value))
+        except InvalidValue as error:
+            mistakes.append(FileMistake(*_at(found, word), str(error)))
+    mistakes += _unfit(found, flat)
+    if mistakes:
+        raise BadJobFile(name, sorted(mistakes))
+    return {str(word): _plain(value) for word, value in found.items()}
+
+
+def _parsed(data: bytes, name: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
     if len(data) > FILE_BYTES_MAX:
-        raise InvalidValue("job file", str(path), f"at most {FILE_BYTES_MAX} bytes")
+        raise InvalidValue("job file", name, f"at most {FILE_BYTES_MAX} bytes")
     try:
         found = YAML(typ="rt", pure=True).load(data.decode("utf-8"))
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
         what = (error.problem or "not YAML").splitlines()[0]
-        raise BadJobFile(path, [f"{path}:{line}:{column}: {what}"]) from None
+        raise BadJobFile(name, [FileMistake(line, column, what)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         text = str(error).splitlines()[0] if str(error) else "not YAML"
-        raise BadJobFile(path, [f"{path}:1:1: {text}"]) from None
+        raise BadJobFile(name, [FileMistake(1, 1, text)]) from None
     if not isinstance(found, CommentedMap):
-        raise BadJobFile(path, [f"{path}:1:1: expected words with values, such as gpus: 2"])
+        expected = "expected words with values, such as gpus: 2"
+        raise BadJobFile(name, [FileMistake(1, 1, expected)])
     return found
 
 
@@ -109,7 +123,7 @@ def _unknown(word: object) -> str:
     return f"{word}: no such word{hint}"
 
 
-def _unfit(found: Any, flat: dict[str, Any]) -> list[tuple[int, int, str]]:
+def _unfit(found: Any, flat: dict[str, Any]) -> list[FileMistake]:
     """What the contract itself does not take, where the word alone looked well."""
     from bailiwick.client.bodies import problems_of
     from bailiwick.wire.jobs import NewJob
@@ -121,7 +135,7 @@ def _unfit(found: Any, flat: dict[str, Any]) -> list[tuple[int, int, str]]:
         fields = [str(part) for part in where]
         word = next((WORD_OF.get(name, name) for name in reversed(fields) if _is_in(name)), "")
         if word in found:
-            mistakes.append((*_at(found, word), f"{word}: {expected}"))
+            mistakes.append(FileMistake(*_at(found, word), f"{word}: {expected}"))
     return mistakes
 
 
