@@ -200,11 +200,15 @@ def a_policy_opens_just_that(app: SharedApp) -> None:
     with pytest.raises(CallFailed, match="no_policy"):
         batch(app, "bob", owner="vision", queue="main")
     until(lambda: not app.sbatch("bob", "-p", "vision").is_done, "bob is let in no more")
-    # Somebody with the powers of root changes whose it was: it is nobody's, and said to be. Not
-    # before the controller has begun again: it tells the accounting once more what it knows.
+    # Somebody with the powers of root changes whose it was: it is nobody's, and said to be. He may
+    # have to do it again: a controller that begins anew tells the accounting what it knows.
     words = ("where", f"jobid={job}", "set", "admincomment=mine")
-    app.slurm("sacctmgr", "-i", "modify", "job", *words)
-    until(lambda: f"job {job} is nobody's (mark_not_understood)" in app.reason, "it is found")
+
+    def is_found() -> bool:
+        app.by(None, "sacctmgr", "-i", "modify", "job", *words)
+        return f"job {job} is nobody's (mark_not_understood)" in app.reason
+
+    until(is_found, "it is found")
 
 
 def whose_jobs_ran_on_which_workers_is_read_from_the_accounting(app: SharedApp) -> None:
