@@ -109,7 +109,7 @@ def check_typed(words: list[str]) -> None:
     """There is such a command with such options, and a cluster would run what it is asked."""
     known = [each for each in LEAVES if words[1 : 1 + len(each.split())] == each.split()]
     assert known, f"there is no such command: {words}"
-    name = known[0]
+    name = max(known, key=len)
     LEAVES[name].make_context(name, words[1 + len(name.split()) :])
     if name not in ("app call", "shared call"):
         return

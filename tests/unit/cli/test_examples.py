@@ -23,7 +23,7 @@ def leaves() -> Iterator[tuple[str, Any]]:
 
     def walk(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         below = getattr(command, "commands", None)
-        if below is None:
+        if below is None or command.invoke_without_command:
             yield words, command
         for name, each in (below or {}).items():
             yield from walk(f"{words} {name}", each)
