@@ -10,18 +10,22 @@ A digest has two parts:
 The picture is reduced by the browser itself (a canvas in a page of its own), so nothing is decoded
 here. Two digests are compared with tolerances: a cell may differ by ``CELL_OFF`` of 15 in each
 channel, ``CELLS_OFF`` of all cells may differ by more, and a landmark may move by ``BOX_OFF``
-pixels: two lines of text that wrap where they did not.
+pixels: two lines of text that wrap where they did not. At the lower edge one may
+come or go.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any
+from difflib import SequenceMatcher
+from typing import Any, Final
 
 COLUMNS, ROWS = 64, 40
 CELL_OFF, CELLS_OFF = 2, 0.04
 BOX_OFF, BOXES_MAX = 40, 40
+EDGE: Final = 900 - 2 * BOX_OFF
+"""Below it in the window, one wrapped line decides whether a landmark is still in it."""
 
 REDUCE = """async ([picture, columns, rows]) => {
   const image = await createImageBitmap(await (await fetch(picture)).blob());
@@ -91,13 +95,21 @@ def differences(kept: Digest, seen: Digest) -> list[str]:
         found.append(
             f"{len(off)} of {COLUMNS * ROWS} cells have another colour, rows {rows[0]}-{rows[-1]}"
         )
-    names = [[box[0] for box in each.boxes] for each in (kept, seen)]
-    if names[0] != names[1]:
+    return found + _boxes_off(kept.boxes, seen.boxes)
+
+
+def _boxes_off(kept: list[list[Any]], seen: list[list[Any]]) -> list[str]:
+    """The landmarks that moved, or are not in both; at the window's edge one may come or go."""
+    names = [[box[0] for box in each] for each in (kept, seen)]
+    found, off = [], []
+    for word, a, b, c, d in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        pairs = zip(kept[a:b], seen[c:d], strict=True) if word == "equal" else ()
+        for old, new in pairs:
+            if any(abs(m - n) > BOX_OFF for m, n in zip(old[1:], new[1:], strict=True)):
+                found.append(f"{old[0]} was at {old[1:]}, and is at {new[1:]}")
+        off += [] if word == "equal" else [*kept[a:b], *seen[c:d]]
+    if any(top < EDGE for _, _, top, *_ in off):
         found.append(f"landmarks were {names[0]}, and are {names[1]}")
-        return found
-    for old, new in zip(kept.boxes, seen.boxes, strict=True):
-        if any(abs(a - b) > BOX_OFF for a, b in zip(old[1:], new[1:], strict=True)):
-            found.append(f"{old[0]} was at {old[1:]}, and is at {new[1:]}")
     return found
 
 

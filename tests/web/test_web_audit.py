@@ -197,19 +197,21 @@ def test_spend_is_drawn_over_time_by_what_one_chooses(audited: Audited) -> None:
 
 
 def test_a_policy_is_marked_at_the_character_tried_and_then_set(audited: Audited) -> None:
+    held = {"tenant": "main", "project": "default", "gpu_count": 1, "ttl_ms": 3_600_000}
+    audited.campus.ask("POST", "/v1/leases", held)
     with audited.enter() as who:
         come_in(audited, who)
         page = who.open("/isolation")
         field = page.get_by_label("The policy's text")
-        field.fill(f"# who may not meet\napart: tenant {TENANT} onli on nodes with zone=inner")
+        field.fill("# who may not meet\napart: tenant main onli on nodes with zone=inner")
         page.get_by_text("1 mistake").wait_for()
         assert page.locator("mark").all_inner_texts() == ["onli"]
-        page.get_by_role("button", name="Go to line 2, column 24").click()
+        page.get_by_role("button", name="Go to line 2, column 20").click()
         chosen = "() => getSelection().toString() || document.activeElement.value.slice("
         chosen += "document.activeElement.selectionStart, document.activeElement.selectionEnd)"
         assert page.evaluate(chosen) == "onli"
         page.keyboard.type("only")
-        assert field.input_value().endswith("genomics only on nodes with zone=inner")
+        assert field.input_value().endswith("main only on nodes with zone=inner")
         page.get_by_role("table", name="Leases that would have to go").wait_for()
         page.get_by_role("button", name="Set this policy").click()
         page.get_by_text("Tried without effect: the server would do it.").wait_for()

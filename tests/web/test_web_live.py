@@ -15,8 +15,8 @@ LIVE = "live"
 
 
 @pytest.fixture(scope="module")
-def campus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
-    with web_campus(tmp_path_factory.mktemp("live")) as made:
+def campus(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
+    with web_campus(browser, tmp_path_factory.mktemp("live")) as made:
         for tenant in ("lab", "rival"):
             made.ask("POST", "/v1/tenants", {"tenant": tenant})
             made.ask("POST", f"/v1/tenants/{tenant}/projects", {"project": "vision"})

@@ -96,7 +96,7 @@ def others_see_nothing_of(campus: Campus, job: str) -> None:
 def test_what_waits_says_the_one_thing_that_would_unblock_it(campus: Campus, stuck: int) -> None:
     page = campus.admin.open(f"/queue/{stuck}")
     page.get_by_text("waiting for quota").first.wait_for()
-    page.get_by_text(re.compile("Release leases of your own that hold 1 GPU")).wait_for()
+    page.get_by_text(re.compile("end leases of your own by 1 GPU")).wait_for()
     page.get_by_role("table", name="How many nodes fell at which filter").wait_for()
     page.get_by_text(f"bailiwick explain entry-{stuck}").wait_for()
 

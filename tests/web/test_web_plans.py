@@ -18,8 +18,8 @@ from tests.support.web_campus import Campus, log_in, web_campus
 
 
 @pytest.fixture(scope="module")
-def campus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
-    with web_campus(tmp_path_factory.mktemp("plans"), "--demo") as campus:
+def campus(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campus]:
+    with web_campus(browser, tmp_path_factory.mktemp("plans"), "--demo") as campus:
         campus.ask("PUT", "/v1/tenants/main/quota", {"limits": {"gpu_count": 1}})
         yield campus
 
