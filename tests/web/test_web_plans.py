@@ -143,7 +143,7 @@ def test_a_job_file_fills_the_form_and_its_mistakes_have_a_line(campus: Campus) 
     field.fill("command: [echo, hi]\ngpu: 1\n")
     page.get_by_role("button", name="Read it").click()
     page.get_by_text("line 2, column 1: gpu: no such word; did you mean gpus?").wait_for()
-    text = "command: sh -c 'echo from a file: $WORD'\nmem: 64MiB\nenv: {WORD: seven}\n"
+    text = "command: sh -c 'echo from a file, $WORD'\nmem: 64MiB\nenv: {WORD: seven}\n"
     field.fill(text)
     page.get_by_role("button", name="Read it").click()
     page.get_by_text("Also from the file: env.").wait_for()
@@ -152,7 +152,7 @@ def test_a_job_file_fills_the_form_and_its_mistakes_have_a_line(campus: Campus) 
     campus.admin.check_accessible()
     campus.admin.forgives += ("/v1/queue/",)  # asked for when it has just left the line
     page.get_by_role("button", name="Submit").click()
-    page.get_by_label("What the job printed").get_by_text("from a file: seven").wait_for()
+    page.get_by_label("What the job printed").get_by_text("from a file, seven").wait_for()
 
 
 def test_who_may_only_look_is_offered_no_change_and_told_nothing_of_others(

@@ -12,7 +12,7 @@ interface FileTerms {
   use: (job: Schemas["NewJob"]) => void;
 }
 
-const CHARS_MAX = 65_536;
+const CHARS_MAX = 16_384;
 
 export function JobFile({ tenant, project, use }: FileTerms) {
   const [text, setText] = useState("");
