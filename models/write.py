@@ -13,7 +13,7 @@ from bailiwick.isolation.language.spelling import spell_policy
 from bailiwick.isolation.model.commands import CheckScope
 from bailiwick.isolation.model.faults import parse_fault
 from bailiwick.isolation.model.history import make_trace
-from bailiwick.isolation.model.machine import search
+from bailiwick.isolation.model.search import search
 from bailiwick.isolation.model.world import make_world
 from bailiwick.isolation.trace import spell_trace
 from bailiwick.tools.isolation.check import make_model

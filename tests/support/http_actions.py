@@ -127,6 +127,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "trust_policy.set": {"document": '{"pools": {}}'},
         "isolation.set": {"text": "dedicated host for tenant bank"},
         "isolation.lint": {"text": "dedicated host for tenant bank"},
+        "isolation.search": {"text": "dedicated host for tenant bank", "jobs": 1, "steps": 1},
         "isolation.preview": {"text": "dedicated host for tenant bank"},
         "isolation.enforce": {"text": "dedicated host for tenant bank"},
         "isolation.scrub": {"kind": "host", "domain": "n1"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,18 +13,30 @@ from tests.support.waiting import WAIT_S
 
 
 class Stream:
-    """One ``GET`` that is answered bit by bit; to be used with ``async with``."""
+    """One request that is answered bit by bit; to be used with ``async with``.
 
-    def __init__(self, app: FastAPI, path: str, *, token: str | None, **headers: str) -> None:
-        self._app = app
+    Without a ``body`` it is a ``GET``.
+    """
+
+    def __init__(
+        self,
+        app: FastAPI,
+        path: str,
+        *,
+        token: str | None,
+        body: dict[str, Any] | None = None,
+        **headers: str,
+    ) -> None:
+        self._app, self._body = app, b"" if body is None else json.dumps(body).encode()
         route, _, query = path.partition("?")
         named = {} if token is None else {"authorization": f"Bearer {token}"}
+        named |= {} if body is None else {"content-type": "application/json"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
         self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
-            "method": "GET",
+            "method": "GET" if body is None else "POST",
             "scheme": "http",
             "path": route,
             "raw_path": route.encode(),
@@ -63,7 +76,7 @@ class Stream:
     async def _receive(self) -> dict[str, Any]:
         if not self._asked:
             self._asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": self._body, "more_body": False}
         await self._gone.wait()
         return {"type": "http.disconnect"}
 

@@ -181,19 +181,41 @@ class Connection:
                 return
             yield event  # without data it is a heartbeat, which only moves the place
 
-    def _stream(self, path: str, *, query: Query | None, after: str | None) -> Iterator[Event]:
+    def _stream(
+        self,
+        path: str,
+        *,
+        query: Query | None = None,
+        after: str | None = None,
+        body: Model | None = None,
+    ) -> Iterator[Event]:
         headers = self._named() | {"Accept": "text/event-stream"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
         if after is not None:
             headers["Last-Event-ID"] = after
         silence = httpx2.Timeout(FEED_SILENCE_S, connect=5.0)
         with self._http.stream(
-            "GET", path, params=_given(query), headers=headers, timeout=silence
+            "GET" if body is None else "POST",
+            path,
+            params=_given(query),
+            headers=headers,
+            timeout=silence,
+            content=None if body is None else body.model_dump_json(),
         ) as response:
             if response.status_code != 200:
                 response.read()
                 raise self._failure(response)
             for event in httpx2.EventSource(response):
                 yield Event(event.id or None, event.event, event.data)
+
+    def answer_events(self, path: str, body: Model) -> Iterator[Event]:
+        """What is answered bit by bit to a question with a body; asked once, and not taken up."""
+        try:
+            yield from (each for each in self._stream(path, body=body) if each.data)
+        except httpx2.HTTPError as error:
+            why = _why(error)
+            raise Unreachable(self.server, why, correlation_id=self.correlation_id) from None
 
     def _goes_on(self, end: Event) -> bool:
         """Whether to connect again after the server has ended a feed, and said why."""

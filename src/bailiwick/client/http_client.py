@@ -161,6 +161,10 @@ class Client:
         """
         return self._line.events(action.path_to(), query=query, after=after, beats=beats)
 
+    def hear(self, action: Action[B, Stream], body: B) -> Iterator[Event]:
+        """What is answered bit by bit to a long question, as it comes; to hang up ends it."""
+        return self._line.answer_events(action.path_to(), body)
+
     def download(
         self, action: Action[None, Blob], *, path: Places, query: Query | None, shown: str
     ) -> Iterator[bytes]:

@@ -58,7 +58,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     EdgeCode.PRECONDITION_REQUIRED: Row(
         428, False, "`If-Match` is needed here: the `ETag` of what you read"
     ),
-    EdgeCode.RATE_LIMITED: Row(429, True, "too many bad tokens, or too many watchers"),
+    EdgeCode.RATE_LIMITED: Row(
+        429, True, "too many bad tokens or watchers, or somebody searches already"
+    ),
     # Whether a refused request may do better later is the decision's own to say.
     EdgeCode.REFUSED: Row(409, False, "admission said no; `decision` says why"),
     ErrorCode.INVALID_VALUE: Row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -15,6 +15,28 @@ POLICY_BYTES_MAX = 64 * 1024
 _Kind = Annotated[DomainKind, Field(strict=False)]
 _Severity = Literal["error", "warning", "note"]
 _Text = Annotated[str, Field(max_length=POLICY_BYTES_MAX)]
+
+SearchEndWord: TypeAlias = Literal[
+    "complete", "time_over", "server_ending", "token_ended", "forbidden", "unavailable"
+]
+SearchQuestion: TypeAlias = Literal["rules", "excuse", "fault"]
+StoryPhase: TypeAlias = Literal["away", "waiting", "claiming", "running", "leaving"]
+StoryWord: TypeAlias = Literal[
+    "arrive",
+    "withdraw",
+    "place",
+    "preempt",
+    "start",
+    "evict",
+    "leave",
+    "finish",
+    "lose",
+    "regain",
+    "unlabel",
+    "label",
+    "clear",
+    "renew",
+]
 
 
 class IsolationResidue(Model):
@@ -139,3 +161,124 @@ class DomainScrub(Model):
 
     kind: _Kind
     domain: Annotated[str, Field(min_length=1, max_length=256)]
+
+
+# -- a search for a way around a policy --------------------------------------------------------
+
+
+class IsolationSearchWish(Model):
+    """What is to be searched, and how far; without a text, the policy in force."""
+
+    text: _Text | None = None
+    jobs: Annotated[int, Field(ge=1, le=3)] = 3
+    """Histories of one or two jobs are searched to their end; with three, up to ``steps``."""
+    steps: Annotated[int, Field(ge=1, le=12)] = 6
+
+
+class IsolationSearchProgress(Model):
+    """How far a search is."""
+
+    round: int
+    rounds: int
+    question: SearchQuestion
+    sentence: str
+    jobs: int
+    steps: int
+    """Of the longest histories in this round so far."""
+    states: int
+    """Looked at since the search began."""
+
+
+class StoryJob(Model):
+    """A job of a story, and whose it is."""
+
+    job: str
+    who: str
+    tenant: str
+    project: str | None
+
+
+class StoryPlace(Model):
+    """Where a job is after a step."""
+
+    job: str
+    phase: StoryPhase
+    node: str | None
+    seats: list[str]
+
+
+class StoryStep(Model):
+    """What happens, and where everybody is after it."""
+
+    number: int
+    do: StoryWord
+    job: str | None
+    who: str | None
+    node: str | None
+    rule: str | None
+    sentence: str
+    places: list[StoryPlace]
+    lost: list[str]
+    """Nodes that are lost."""
+
+
+class StoryBroken(Model):
+    """How a story ends: which rule, on which line of the text, is broken where and by whom."""
+
+    rule: str
+    line: int | None
+    kind: _Kind | None
+    """None for a rule about a node's labels."""
+    domain: str
+    jobs: list[str]
+    sentence: str
+
+
+class StoryExcuse(Model):
+    """The exception, or the rule with hours, by which the policy lets it happen."""
+
+    rule: str
+    line: int | None
+
+
+class IsolationStory(Model):
+    """A way around the policy, step by step."""
+
+    question: SearchQuestion
+    sentence: str
+    excuse: StoryExcuse | None
+    fault: str | None
+    nodes: list[str]
+    jobs: list[StoryJob]
+    steps: list[StoryStep]
+    broken: list[StoryBroken]
+
+
+class IsolationRound(Model):
+    """What came of one round."""
+
+    question: SearchQuestion
+    sentence: str
+    jobs: int
+    states: int
+    is_whole: bool
+    """Whether all states that any number of steps leads to were looked at."""
+    is_found: bool
+
+
+class IsolationNothingFound(Model):
+    """No way around the policy was found, and how far was looked."""
+
+    sentence: str
+    world: str
+    states: int
+    rounds: list[IsolationRound]
+
+
+class IsolationSearchEnd(Model):
+    """The last word, and why."""
+
+    reason: SearchEndWord
+    ways: int
+    """How many stories were told."""
+    sentence: str

@@ -6,7 +6,8 @@ import pytest
 
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.faults import parse_fault
-from bailiwick.isolation.model.machine import ModelScheduler, replay, search
+from bailiwick.isolation.model.machine import ModelScheduler, replay
+from bailiwick.isolation.model.search import search
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import make_world
 from bailiwick.isolation.trace import IsolationTrace, read_trace

@@ -74,7 +74,8 @@ async function run(terms: LiveTerms, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function drain(body: ReadableStream<Uint8Array>, read: (text: string) => void) {
+/** Read a stream of text to its end. */
+export async function drain(body: ReadableStream<Uint8Array>, read: (text: string) => void) {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {

@@ -967,6 +967,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/isolation/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search for a way around an isolation policy
+         * @description Search, in a small world, for a history that ends where the policy forbids it.
+         *
+         *     Or for one that it would forbid without one of its exceptions, or without a rule's hours. It
+         *     ends when the caller hangs up; there is one search at a time on a server. Nothing is written.
+         *
+         *     Needs the permission `scheduler.isolation.read` over the fleet.
+         */
+        post: operations["isolation_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs": {
         parameters: {
             query?: never;
@@ -7008,6 +7033,20 @@ export interface components {
             tenant: string;
         };
         /**
+         * IsolationNothingFound
+         * @description No way around the policy was found, and how far was looked.
+         */
+        IsolationNothingFound: {
+            /** Rounds */
+            rounds: components["schemas"]["IsolationRound"][];
+            /** Sentence */
+            sentence: string;
+            /** States */
+            states: number;
+            /** World */
+            world: string;
+        };
+        /**
          * IsolationPolicy
          * @description The policy in force, as the text that was set; the ``ETag`` is its version.
          */
@@ -7092,6 +7131,141 @@ export interface components {
             rule: string;
             /** Until Ms */
             until_ms: number | null;
+        };
+        /**
+         * IsolationRound
+         * @description What came of one round.
+         */
+        IsolationRound: {
+            /** Is Found */
+            is_found: boolean;
+            /** Is Whole */
+            is_whole: boolean;
+            /** Jobs */
+            jobs: number;
+            /**
+             * Question
+             * @enum {string}
+             */
+            question: "rules" | "excuse" | "fault";
+            /** Sentence */
+            sentence: string;
+            /** States */
+            states: number;
+        };
+        /**
+         * IsolationSearchEnd
+         * @description The last word, and why.
+         */
+        IsolationSearchEnd: {
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "complete" | "time_over" | "server_ending" | "token_ended" | "forbidden" | "unavailable";
+            /** Sentence */
+            sentence: string;
+            /** Ways */
+            ways: number;
+        };
+        /** @description The last event, and why. A stream without one was cut. */
+        IsolationSearchEndedEvent: {
+            data: string;
+            /** @constant */
+            event: "ended";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
+        };
+        /** @description One event of `POST /v1/isolation/search`. A comment (`: beat`) is none. */
+        IsolationSearchEvent: components["schemas"]["IsolationSearchProgressEvent"] | components["schemas"]["IsolationSearchFoundEvent"] | components["schemas"]["IsolationSearchNothingEvent"] | components["schemas"]["IsolationSearchEndedEvent"];
+        /** @description A way around the policy, as a story; there may be several. */
+        IsolationSearchFoundEvent: {
+            data: string;
+            /** @constant */
+            event: "found";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
+        };
+        /** @description No way was found, and how far was looked. */
+        IsolationSearchNothingEvent: {
+            data: string;
+            /** @constant */
+            event: "nothing";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
+        };
+        /**
+         * IsolationSearchProgress
+         * @description How far a search is.
+         */
+        IsolationSearchProgress: {
+            /** Jobs */
+            jobs: number;
+            /**
+             * Question
+             * @enum {string}
+             */
+            question: "rules" | "excuse" | "fault";
+            /** Round */
+            round: number;
+            /** Rounds */
+            rounds: number;
+            /** Sentence */
+            sentence: string;
+            /** States */
+            states: number;
+            /** Steps */
+            steps: number;
+        };
+        /** @description How far the search is. */
+        IsolationSearchProgressEvent: {
+            data: string;
+            /** @constant */
+            event: "progress";
+            /** @description Where to go on from, as `Last-Event-ID`. */
+            id?: string;
+        };
+        /**
+         * IsolationSearchWish
+         * @description What is to be searched, and how far; without a text, the policy in force.
+         */
+        IsolationSearchWish: {
+            /**
+             * Jobs
+             * @default 3
+             */
+            jobs?: number;
+            /**
+             * Steps
+             * @default 6
+             */
+            steps?: number;
+            /** Text */
+            text?: string | null;
+        };
+        /**
+         * IsolationStory
+         * @description A way around the policy, step by step.
+         */
+        IsolationStory: {
+            /** Broken */
+            broken: components["schemas"]["StoryBroken"][];
+            excuse: components["schemas"]["StoryExcuse"] | null;
+            /** Fault */
+            fault: string | null;
+            /** Jobs */
+            jobs: components["schemas"]["StoryJob"][];
+            /** Nodes */
+            nodes: string[];
+            /**
+             * Question
+             * @enum {string}
+             */
+            question: "rules" | "excuse" | "fault";
+            /** Sentence */
+            sentence: string;
+            /** Steps */
+            steps: components["schemas"]["StoryStep"][];
         };
         /**
          * IssuedLeaseToken
@@ -10547,6 +10721,91 @@ export interface components {
          */
         SourceTier: "platform" | "tenant";
         /**
+         * StoryBroken
+         * @description How a story ends: which rule, on which line of the text, is broken where and by whom.
+         */
+        StoryBroken: {
+            /** Domain */
+            domain: string;
+            /** Jobs */
+            jobs: string[];
+            kind: components["schemas"]["DomainKind"] | null;
+            /** Line */
+            line: number | null;
+            /** Rule */
+            rule: string;
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * StoryExcuse
+         * @description The exception, or the rule with hours, by which the policy lets it happen.
+         */
+        StoryExcuse: {
+            /** Line */
+            line: number | null;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * StoryJob
+         * @description A job of a story, and whose it is.
+         */
+        StoryJob: {
+            /** Job */
+            job: string;
+            /** Project */
+            project: string | null;
+            /** Tenant */
+            tenant: string;
+            /** Who */
+            who: string;
+        };
+        /**
+         * StoryPlace
+         * @description Where a job is after a step.
+         */
+        StoryPlace: {
+            /** Job */
+            job: string;
+            /** Node */
+            node: string | null;
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "away" | "waiting" | "claiming" | "running" | "leaving";
+            /** Seats */
+            seats: string[];
+        };
+        /**
+         * StoryStep
+         * @description What happens, and where everybody is after it.
+         */
+        StoryStep: {
+            /**
+             * Do
+             * @enum {string}
+             */
+            do: "arrive" | "withdraw" | "place" | "preempt" | "start" | "evict" | "leave" | "finish" | "lose" | "regain" | "unlabel" | "label" | "clear" | "renew";
+            /** Job */
+            job: string | null;
+            /** Lost */
+            lost: string[];
+            /** Node */
+            node: string | null;
+            /** Number */
+            number: number;
+            /** Places */
+            places: components["schemas"]["StoryPlace"][];
+            /** Rule */
+            rule: string | null;
+            /** Sentence */
+            sentence: string;
+            /** Who */
+            who: string | null;
+        };
+        /**
          * StorySubject
          * @description What a story is about.
          * @enum {string}
@@ -11534,7 +11793,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description `rate_limited`: too many bad tokens, or too many watchers. */
+        /** @description `rate_limited`: too many bad tokens or watchers, or somebody searches already. */
         Error429: {
             headers: {
                 [name: string]: unknown;
@@ -13620,6 +13879,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    isolation_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IsolationSearchWish"];
+            };
+        };
+        responses: {
+            /** @description A stream of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["Error400"];

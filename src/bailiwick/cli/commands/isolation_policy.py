@@ -5,6 +5,7 @@ Rules:
 - Before a policy is set, what it would do is shown, and somebody says yes to that. With
   ``--dry-run`` it is only shown.
 - What was shown holds: if another policy came between, nothing is set (6).
+- A search runs on the server, and ends when it is interrupted here.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bailiwick.cli import ExitCode
 from bailiwick.cli.offline.policy_files import load_policy_text
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import Format, emit
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.times import moment
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import DomainKind
 
 if TYPE_CHECKING:
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
         IsolationPolicy,
         IsolationPreview,
         IsolationResidue,
+        IsolationSearchWish,
+        IsolationStory,
     )
 
 
 def add_policy_verbs(app: typer.Typer) -> None:
     """What ``bailiwick isolation`` does on a server."""
     verb(app, "show")(show_policy)
+    verb(app, "search")(search_policy)
     verb(app, "set", changes=True)(set_policy)
     verb(app, "scrub", changes=True)(scrub_domain)
 
@@ -136,6 +142,92 @@ def _because(each: IsolationLeaver) -> str:
     names = ", ".join(f"lease-{partner}" for partner in each.partners[:3])
     more = len(each.partners) - 3
     return f"shares {place} with {names}" + (f" and {more} more" if more > 0 else "")
+
+
+def search_policy(
+    ask: Ask,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[POLICY]", help="The policy's text; - reads stdin. Without: what is in force."
+        ),
+    ] = None,
+    *,
+    scope: Annotated[
+        str, typer.Option("--scope", metavar="WORDS", help="How far, such as jobs=3,steps=6.")
+    ] = "",
+) -> None:
+    """Have the server search a small world for a way around the policy; Ctrl-C ends it.
+
+    Told as a story: a history that breaks a rule, or that an exception or a rule's hours allow.
+    Ends with 1 if there is one, or if the search was cut short. -o json: a document each event.
+
+    Example: bailiwick isolation search policy.txt --scope jobs=2
+    """
+    if ask.output in (Format.YAML, Format.NAME):
+        raise InvalidValue("--output", ask.output.value, "table or json")
+    try:
+        is_clear = _hear_search(ask, _search_wish(file, scope))
+    except KeyboardInterrupt:
+        typer.echo("bailiwick: the search was ended", err=True)
+        is_clear = False
+    if not is_clear:
+        raise typer.Exit(ExitCode.FAULT)
+
+
+def _search_wish(file: Path | None, scope: str) -> IsolationSearchWish:
+    from bailiwick.client.bodies import make_body
+    from bailiwick.isolation.model.commands import parse_scope
+    from bailiwick.wire.isolation import IsolationSearchWish
+
+    asked = parse_scope(scope)
+    far = {"jobs": asked.jobs, "steps": asked.steps} if scope else {}
+    text = {} if file is None else {"text": load_policy_text(file)[0]}
+    return make_body(IsolationSearchWish, **text, **far)
+
+
+def _hear_search(ask: Ask, body: IsolationSearchWish) -> bool:
+    """Tell what the server says; whether it searched to the end and found nothing."""
+    from bailiwick.wire import isolation as wire
+    from bailiwick.wire.actions.isolation import ISOLATION_SEARCH
+
+    number = 0
+    for event in ask.client.hear(ISOLATION_SEARCH, body):
+        if ask.output is Format.JSON:
+            emit(f'{{"event": "{event.kind}", "data": {event.data}}}')
+        if event.kind == "ended":
+            end = wire.IsolationSearchEnd.model_validate_json(event.data)
+            if ask.output is Format.TABLE:
+                emit(end.sentence)
+            return end.reason == "complete" and not end.ways
+        if ask.output is not Format.TABLE:
+            continue
+        match event.kind:
+            case "progress":
+                going = wire.IsolationSearchProgress.model_validate_json(event.data)
+                if going.round != number:
+                    number = going.round
+                    typer.echo(f"[{going.round}/{going.rounds}] {going.sentence}", err=True)
+            case "found":
+                _draw_story(wire.IsolationStory.model_validate_json(event.data))
+            case "nothing":
+                nothing = wire.IsolationNothingFound.model_validate_json(event.data)
+                for each in nothing.rounds:
+                    emit(f"- {each.sentence}")
+                emit(f"looked at: {nothing.world}; {nothing.states} states")
+            case _:
+                pass  # a word of a newer server
+    typer.echo("bailiwick: the connection was lost before the search had ended", err=True)
+    return False
+
+
+def _draw_story(story: IsolationStory) -> None:
+    emit(story.sentence)
+    for step in story.steps:
+        emit(f"{step.number:>2}. {step.sentence}")
+    for broken in story.broken:
+        emit(f" => {broken.sentence}")
+    emit("")
 
 
 def scrub_domain(

@@ -183,6 +183,11 @@ def _exception(rule: PolicyException) -> Units:
     ]
 
 
+def spell_window(window: Window) -> str:
+    """A rule's hours, as they stand in a text."""
+    return " ".join(_window(window))
+
+
 def _window(window: Window | None) -> Units:
     if window is None:
         return []

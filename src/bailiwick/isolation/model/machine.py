@@ -7,16 +7,13 @@ Rules:
 
 - A step is possible by where jobs and nodes are; a scheduler does it unless its filter refuses it.
 - The filter is the judge over what the scheduler sees. A fault is something that it does not see.
-- A search goes through all states that steps lead to, the shortest histories first, and through
-  jobs of one subject but once: they are interchangeable. It is bounded in depth and in states.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations_with_replacement, groupby
+from itertools import chain, groupby
 from typing import assert_never
 
 from bailiwick.fleet.topology import DomainKind
@@ -214,89 +211,7 @@ def replay(machine: ModelScheduler, steps: Sequence[TraceStep]) -> ModelHistory:
     return ModelHistory(machine.subjects, tuple(states), tuple(steps), tuple(broken))
 
 
-# -- the search ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """What a search came to: the shortest history that breaks a rule, or none."""
-
-    history: ModelHistory | None
-    states: int
-    """How many were looked at."""
-    is_whole: bool
-    """Whether all states that any number of steps leads to were looked at."""
-
-
-def search(
-    world: ModelWorld,
-    *,
-    jobs: int,
-    depth: int,
-    fault: Fault | None = None,
-    states_max: int = 200_000,
-) -> SearchResult:
-    """Look through every history of so many jobs, whoever they are, to a depth."""
-    looked, whole = 0, True
-    for subjects in combinations_with_replacement(world.subjects, jobs):
-        machine = ModelScheduler(world, subjects, fault)
-        found, count, is_whole = _search(machine, depth, states_max - looked)
-        looked, whole = looked + count, whole and is_whole
-        if found is not None:
-            return SearchResult(replay(machine, found), looked, False)
-    return SearchResult(None, looked, whole)
-
-
-def _search(
-    machine: ModelScheduler, depth: int, states_max: int
-) -> tuple[list[TraceStep] | None, int, bool]:
-    first = machine.first()
-    came: dict[ModelState, tuple[ModelState, TraceStep] | None] = {first: None}
-    alike: set[ModelState] = {_canonical(machine, first)}
-    line, whole = deque([(first, 0)]), True
-    while line:  # bounded by states_max: each state enters once
-        state, level = line.popleft()
-        if level >= depth or len(came) >= states_max:
-            whole = False
-            continue
-        for step in possible(machine, state):
-            if machine.refused(state, step):
-                continue
-            after = machine.apply(state, step)
-            if judge_state(machine.world, machine.subjects, state=after, before=state):
-                return [*_way(came, state), step], len(came), False
-            same = _canonical(machine, after)
-            if same not in alike:
-                alike.add(same)
-                came[after] = (state, step)
-                line.append((after, level + 1))
-    return None, len(came), whole
-
-
-def _way(
-    came: dict[ModelState, tuple[ModelState, TraceStep] | None], state: ModelState
-) -> list[TraceStep]:
-    steps: list[TraceStep] = []
-    before = came[state]
-    while before is not None:  # bounded by the depth of the search
-        state, step = before
-        steps.append(step)
-        before = came[state]
-    return steps[::-1]
-
-
-def _canonical(machine: ModelScheduler, state: ModelState) -> ModelState:
-    """One for all states in which jobs of one subject have changed places."""
-    order = sorted(
-        range(len(state.jobs)),
-        key=lambda i: (
-            machine.world.subjects.index(machine.subjects[i]),
-            state.jobs[i].phase,
-            sorted(state.jobs[i].seats),
-            sorted(state.jobs[i].reach),
-        ),
-    )
-    return replace(state, jobs=tuple(state.jobs[index] for index in order))
+# -- what can be tried ---------------------------------------------------------------------------
 
 
 def possible(machine: ModelScheduler, state: ModelState) -> Iterator[TraceStep]:

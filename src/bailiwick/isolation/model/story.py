@@ -17,11 +17,25 @@ from bailiwick.isolation.trace import TraceStep, TraceWord
 
 def tell_story(history: ModelHistory) -> Iterator[str]:
     """The lines of a story, each step with its number."""
-    whose = {job_name(i): spell_subject(each) for i, each in enumerate(history.subjects)}
     first = [_tell_job(job_name(i), job) for i, job in enumerate(history.states[0].jobs)]
     told = [text for text in first if text]
     if told:
         yield "   Before: " + "; ".join(told) + "."
+    for number, text in enumerate(tell_steps(history), 1):
+        yield f"{number:>2}. {text}."
+    whose = whose_jobs(history)
+    for each in history.broken:
+        yield f" => {tell_violation(each, whose)}"
+
+
+def whose_jobs(history: ModelHistory) -> dict[str, str]:
+    """Whose each job is, in words, by its name."""
+    return {job_name(i): spell_subject(each) for i, each in enumerate(history.subjects)}
+
+
+def tell_steps(history: ModelHistory) -> Iterator[str]:
+    """Each step in words, with who has to leave for it and what stays kept after it."""
+    whose = whose_jobs(history)
     for number, step in enumerate(history.steps, 1):
         after, before = history.states[number], history.states[number - 1]
         extra = [
@@ -32,9 +46,7 @@ def tell_story(history: ModelHistory) -> Iterator[str]:
         ]  # fmt: skip
         kept = [f"{domain} stays kept by {rule}" for rule, _, domain in
                 sorted(after.residues - before.residues)]  # fmt: skip
-        yield f"{number:>2}. " + "; ".join([tell_step(step, whose), *extra, *kept]) + "."
-    for each in history.broken:
-        yield f" => {tell_violation(each, whose)}"
+        yield "; ".join([tell_step(step, whose), *extra, *kept])
 
 
 def _tell_job(name: str, job: ModelJob) -> str:

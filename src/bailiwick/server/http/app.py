@@ -66,6 +66,7 @@ _STREAMS: dict[str, str] = {
     "record.watch": "WatchEvent",
     "event.watch": "EventStreamItem",
     "self.watch": "ChangeEvent",
+    "isolation.search": "IsolationSearchEvent",
 }
 """What each stream is made of, as the contract calls it."""
 _BYTES = "application/octet-stream"

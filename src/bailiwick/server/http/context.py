@@ -32,6 +32,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.searches.desk import SearchDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
@@ -69,6 +70,8 @@ class Parts:
     """How many may watch at a time, and how often they are told that nothing happened."""
     changes: ChangeBook = field(default_factory=ChangeBook)
     """What those who watch only for what became old share."""
+    searches: SearchDesk = field(default_factory=SearchDesk)
+    """Who searches for a way around the isolation policy: one at a time."""
     ending: asyncio.Event | None = None
     """Set when the server is about to stop: those who watch are let go."""
     telemetry: Telemetry | None = None

@@ -22,7 +22,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.security import HTTPBearer
 
-from bailiwick.server.http.routes import events, watch
+from bailiwick.server.http.routes import events, isolation, watch
 from bailiwick.server.problems import PROBLEMS, STATUSES
 from bailiwick.wire.actions.action import Action, Where
 from bailiwick.wire.actions.tags import TAGS
@@ -122,7 +122,8 @@ class DocumentedApi(FastAPI):
         if self.openapi_schema is None:
             document = super().openapi()
             document["components"]["responses"] = _share_errors(document)
-            document["components"]["schemas"] |= watch.EVENT_SCHEMAS | events.EVENT_SCHEMAS
+            for streams in (watch, events, isolation):
+                document["components"]["schemas"] |= streams.EVENT_SCHEMAS
             self.openapi_schema = document
         return self.openapi_schema
 

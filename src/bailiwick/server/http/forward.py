@@ -7,6 +7,8 @@ Rules:
 - The leader judges the caller by the caller's own token, or by a browser's cookie and what says
   whose page asks. Only for counting bad guesses does it believe who asked, from a replica that
   proves with the shared key that it is one.
+- A search for a way around the policy is made here: it changes nothing, computes for a while, and
+  is told as it goes.
 - What is an app's to answer goes to the leader, too, which alone has the way into its members; it
   is passed on piece by piece, both ways.
 - A leader that does not answer leaves the outcome open (503, retryable); with the same
@@ -37,6 +39,7 @@ from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.wire.actions.isolation import ISOLATION_SEARCH
 from bailiwick.wire.actions.tokens import LOGIN_END
 
 VOUCHER = "x-bailiwick-forwarded"
@@ -109,7 +112,7 @@ class Forward:
         leader = None
         if source is not None:
             scope["client"] = (source, 0)
-        elif scope["method"] not in _READS or _is_leaders(scope["path"]):
+        elif _is_leaders(scope["method"], scope["path"]):
             leader = peers.leader()
         if not leader:
             await self._app(scope, receive, send)
@@ -192,8 +195,10 @@ class Forward:
         return response
 
 
-def _is_leaders(path: str) -> bool:
-    """Whether a read of this path is the leader's to answer, for something is made by it."""
+def _is_leaders(method: str, path: str) -> bool:
+    """Whether it is the leader's to answer: what may change something, and reads that make it."""
+    if method not in _READS:
+        return path != ISOLATION_SEARCH.path
     return is_passed_on(path) or _LOGIN_END.fullmatch(path) is not None
 
 

@@ -20,7 +20,7 @@ from enum import StrEnum
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.commands import CheckScope
 from bailiwick.isolation.model.faults import Fault, parse_fault
-from bailiwick.isolation.model.machine import search
+from bailiwick.isolation.model.search import search
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import ModelWorld, make_world
 from bailiwick.tools.isolation.check import make_model, run_commands

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.actions.action import NOTHING, Action, Stream, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.isolation import (
     DomainScrub,
@@ -12,6 +12,7 @@ from bailiwick.wire.isolation import (
     IsolationPolicy,
     IsolationPolicyChange,
     IsolationPreview,
+    IsolationSearchWish,
 )
 
 _P, _W = Permission, Where
@@ -29,6 +30,10 @@ ISOLATION_PREVIEW = Action(
 ISOLATION_LINT = Action(
     "isolation.lint", "Lint an isolation policy", "POST", "/v1/isolation/lint",
     _P.ISOLATION_READ, _W.FLEET, IsolationPolicyChange, IsolationLint, is_question=True)
+ISOLATION_SEARCH = Action(
+    "isolation.search", "Search for a way around an isolation policy", "POST",
+    "/v1/isolation/search",
+    _P.ISOLATION_READ, _W.FLEET, IsolationSearchWish, Stream, is_question=True)
 ISOLATION_ENFORCE = Action(
     "isolation.enforce", "Enforce an isolation policy once", "POST", "/v1/isolation/enforce",
     _P.ISOLATION_SET, _W.FLEET, IsolationPolicyChange, IsolationEnforcement)

@@ -1,5 +1,6 @@
-// A text field with line numbers, and marks below the very characters that are wrong. The field is
-// the browser's own: typing, undo and reading aloud are what they are everywhere.
+// A text field with line numbers, marks below the very characters that are wrong, and lines marked
+// around which a way was found. The field is the browser's own: typing, undo and reading aloud are
+// what they are everywhere.
 import { useId, useRef, type RefObject } from "react";
 import { piecesOf, type Problem } from "./marks";
 
@@ -8,6 +9,8 @@ interface EditorTerms {
   text: string;
   setText: (text: string) => void;
   problems: Problem[];
+  /** Lines that what was found goes around. */
+  broken: ReadonlySet<number>;
   isReadOnly: boolean;
   field: RefObject<HTMLTextAreaElement | null>;
   describedBy: string;
@@ -33,7 +36,11 @@ export function PolicyEditor(terms: EditorTerms) {
         {Array.from({ length: Math.max(LINES_MIN, lines.length) }, (_, at) => (
           <li
             key={at}
-            className={`px-2 ${wrong.has(at + 1) ? "bg-bad-soft font-semibold text-bad" : ""}`}
+            className={`px-2 ${
+              wrong.has(at + 1) || terms.broken.has(at + 1)
+                ? "bg-bad-soft font-semibold text-bad"
+                : ""
+            }`}
           >
             {at + 1}
           </li>
@@ -45,7 +52,11 @@ export function PolicyEditor(terms: EditorTerms) {
           className={`${FONT} pointer-events-none absolute inset-0 m-0 px-3 py-2 text-transparent`}
         >
           {lines.map((pieces, at) => (
-            <div key={at} className="min-h-6">
+            <div
+              key={at}
+              data-broken={terms.broken.has(at + 1) || undefined}
+              className={`min-h-6 ${terms.broken.has(at + 1) ? "-mx-3 border-l-4 border-bad bg-bad-soft px-2" : ""}`}
+            >
               {pieces.map((piece, place) =>
                 piece.problem === null ? (
                   piece.text

@@ -19,6 +19,8 @@ import { assertNever } from "@/words/assert-never";
 import type { Tone } from "@/words/tones";
 import { PolicyEditor } from "./editor";
 import { offsetOf, type Problem } from "./marks";
+import { linesOf } from "./search";
+import { SearchPanel, usePolicySearch } from "./search-panel";
 import { setPolicy, useLint, usePolicy, usePreview, useSettled } from "./queries";
 
 type Policy = Schemas["IsolationPolicy"];
@@ -53,6 +55,11 @@ function Workbench({ policy }: { policy: Policy }) {
   const preview = usePreview(settled, isClean && isChanged);
   const field = useRef<HTMLTextAreaElement>(null);
   const list = useId();
+  const search = usePolicySearch();
+  function goToLine(line: number) {
+    const found = text.split("\n")[line - 1] ?? "";
+    goTo({ line, column: 1, found, sentence: "", nearest: null });
+  }
   function goTo(problem: Problem) {
     const [start, end] = offsetOf(text, problem);
     field.current?.focus();
@@ -95,11 +102,20 @@ function Workbench({ policy }: { policy: Policy }) {
             text={text}
             setText={setText}
             problems={settled === text ? problems : []}
+            broken={linesOf(search.heard, text)}
             isReadOnly={!may("isolation.preview")}
             field={field}
             describedBy={list}
           />
           <Preview query={preview} isOn={isClean && isChanged} />
+          {may("isolation.search") && (
+            <SearchPanel
+              search={search}
+              text={text}
+              hindered={hindrance(text, problems)}
+              goTo={goToLine}
+            />
+          )}
         </div>
         <div className="min-w-0 space-y-4">
           <section id={list} aria-live="polite" aria-label="What is wrong">
@@ -116,6 +132,11 @@ function Workbench({ policy }: { policy: Policy }) {
       </div>
     </>
   );
+}
+
+function hindrance(text: string, problems: Problem[]): string | null {
+  if (text.trim() === "") return "There is no rule to get around.";
+  return problems.length > 0 ? "What is wrong with the text comes first." : null;
 }
 
 function leavingTold(leaving: number): string {
@@ -291,11 +312,11 @@ function Residues({ rows, mayScrub }: { rows: Residue[]; mayScrub: boolean }) {
         </ul>
       )}
       <p className="mt-3 text-xs text-muted">
-        Whether a history exists that ends where the policy forbids it is searched by{" "}
-        <code className="font-mono">bailiwick isolation check</code>, with a story of what it finds.{" "}
+        Findings and attestation are under{" "}
         <Link to="/security" className="link">
           Security
         </Link>
+        .
       </p>
     </Panel>
   );

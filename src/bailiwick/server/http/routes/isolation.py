@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.sse import format_sse_event
+from pydantic.json_schema import models_json_schema
 
 from bailiwick.isolation.language.text import PolicyProblem
 from bailiwick.isolation.lint.findings import LintFinding
@@ -10,14 +16,59 @@ from bailiwick.kernel.isolation.preview import Leaver, NeverRuns
 from bailiwick.kernel.owner import Owner
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.cookies import shown_by
 from bailiwick.server.http.params import IfMatchVersion, revision_of
+from bailiwick.server.http.routes.watch import COMPONENTS, WatchResponse, event_schema
 from bailiwick.server.http.spelling import spell_done
+from bailiwick.server.problems import Trouble
 from bailiwick.services import isolation
+from bailiwick.services.searches.desk import SearchRunning
+from bailiwick.services.searches.isolation import (
+    PolicyWish,
+    Search,
+    SearchEvent,
+    SearchQuiet,
+    SearchSaid,
+    start_search,
+)
 from bailiwick.wire import isolation as wire
 from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Model
+from bailiwick.wire.problem import EdgeCode
 
 LEAVERS_MAX = 1_000
 """Leases that have to go, told one by one."""
+
+_SAID: Final[dict[SearchEvent, tuple[type[Model], str]]] = {
+    "progress": (wire.IsolationSearchProgress, "How far the search is."),
+    "found": (wire.IsolationStory, "A way around the policy, as a story; there may be several."),
+    "nothing": (wire.IsolationNothingFound, "No way was found, and how far was looked."),
+    "ended": (wire.IsolationSearchEnd, "The last event, and why. A stream without one was cut."),
+}
+
+
+def _named(event: SearchEvent) -> str:
+    """What the contract calls such an event."""
+    return f"IsolationSearch{event.capitalize()}Event"
+
+
+EVENT_SCHEMAS: Final[dict[str, Any]] = {
+    "IsolationSearchEvent": {
+        "description": "One event of `POST /v1/isolation/search`. A comment (`: beat`) is none.",
+        "anyOf": [{"$ref": f"{COMPONENTS}/{_named(event)}"} for event in _SAID],
+    },
+    **{
+        _named(event): event_schema(
+            told, event={"const": event}, data={"$ref": f"{COMPONENTS}/{model.__name__}"}
+        )
+        for event, (model, told) in _SAID.items()
+    },
+    **models_json_schema(
+        [(model, "serialization") for model, _ in _SAID.values()],
+        ref_template=COMPONENTS + "/{model}",
+    )[1]["$defs"],
+}
+"""What is streamed, as the contract spells it."""
 
 
 @answers("isolation.read")
@@ -84,6 +135,43 @@ async def lint_policy(asked: Here, body: wire.IsolationPolicyChange) -> wire.Iso
         ],
         findings=[_lint_finding(each) for each in found if isinstance(each, LintFinding)],
     )
+
+
+@answers("isolation.search")
+async def search_policy(
+    asked: Here, request: Request, *, body: wire.IsolationSearchWish
+) -> WatchResponse:
+    """Search, in a small world, for a history that ends where the policy forbids it.
+
+    Or for one that it would forbid without one of its exceptions, or without a rule's hours. It
+    ends when the caller hangs up; there is one search at a time on a server. Nothing is written.
+    """
+    house, token = asked.house, shown_by(request).token
+    wish = PolicyWish(body.text, body.jobs, body.steps)
+    try:
+        process = await start_search(asked, house.parts.searches, wish=wish)
+    except SearchRunning as taken:
+        raise Trouble(EdgeCode.RATE_LIMITED, str(taken)) from None
+    search = Search(
+        process=process,
+        principal=asked.principal,
+        identify=lambda: house.door.identify(token),
+        pace=house.parts.watchers,
+        ending=house.parts.ending,
+    )
+    return WatchResponse(_spell_search(search), leave=process.leave)
+
+
+async def _spell_search(search: Search) -> AsyncGenerator[bytes, None]:
+    async with aclosing(search.events()) as events:
+        async for item in events:
+            match item:
+                case SearchQuiet():
+                    yield format_sse_event(comment="beat")
+                case SearchSaid():
+                    model, _ = _SAID[item.event]
+                    data = model.model_validate(item.data).model_dump_json()
+                    yield format_sse_event(event=item.event, data_str=data)
 
 
 @answers("isolation.enforce")

@@ -1,0 +1,1 @@
+"""Long questions that are computed in a process of their own, one at a time."""
