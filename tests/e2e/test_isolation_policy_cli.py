@@ -13,6 +13,7 @@ from tests.support.http_house import HttpHouse, http_house
 from tests.support.http_server import Served
 
 __all__ = ["cli"]
+MANUAL = (Path(__file__).resolve().parents[2] / "docs" / "isolation.md").read_text("utf-8")
 POLICY = """\
 inner: tenant lab only on nodes with zone=inner
 ash: keep host for label team=red until scrubbed
@@ -82,3 +83,38 @@ def test_every_mistake_of_a_text_is_told_and_nothing_is_set(operator: Cli, tmp_p
     assert found.code == 2
     assert ":1:11" in found.err
     assert ":2:" in found.err
+
+
+def session(command: str) -> list[str]:
+    """What the manual shows of a command."""
+    shown = MANUAL.partition(f"$ {command}\n")[2].partition("```")[0]
+    assert shown, f"the manual shows no {command}"
+    return shown.rstrip("\n").split("\n")
+
+
+def test_a_way_around_a_policy_is_told_as_the_manual_tells_it(
+    operator: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.txt"
+    chapter = MANUAL.partition("## A way around it")[2]
+    file.write_text(chapter.partition("```policy\n")[2].partition("```")[0])
+    ended = operator("isolation", "search", str(file), "--scope", "jobs=2")
+    assert ended.code == 1
+    shown = session("bailiwick isolation search policy.txt --scope jobs=2")
+    assert ended.out.splitlines() == shown
+    assert "[1/" in ended.err, "how far it is goes beside what is found"
+
+
+def test_a_search_that_finds_nothing_ends_with_0_and_is_a_document_for_each_event(
+    operator: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "tight.txt"
+    file.write_text("vault: dedicated host for tenant bank\n")
+    told = done(operator("isolation", "search", str(file), "--scope", "jobs=2"))
+    assert "2 jobs, any number of steps: nothing in 792 states, all that can be" in told
+    lines = done(operator("isolation", "search", str(file), "--scope", "jobs=2", "-o", "json"))
+    events = [json.loads(line) for line in lines.splitlines()]
+    assert [each["event"] for each in events[-2:]] == ["nothing", "ended"]
+    assert events[-1]["data"]["reason"] == "complete"
+    refused = operator("isolation", "search", str(file), "-o", "yaml")
+    assert refused.code == 2
