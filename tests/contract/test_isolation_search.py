@@ -204,7 +204,7 @@ def test_one_searches_at_a_time_in_a_process_that_gives_way_and_ends_with_its_as
     app, token = app_of(house, searches=desk), house.token(AUDITOR)
     body = wish(LONG, jobs=3, steps=12)
 
-    async def play() -> int:
+    async def play() -> None:
         async with Stream(app, PATH, token=token, body=body) as stream:
             first = await stream.event()
             assert first is not None
@@ -218,10 +218,11 @@ def test_one_searches_at_a_time_in_a_process_that_gives_way_and_ends_with_its_as
                 assert (second.status, refused["code"]) == (429, "rate_limited")
                 assert "one search at a time" in refused["message"]
             assert is_alive(pid), "who was refused ends nobody else's"
-        return pid
+        # While the server goes on: one that has ended ends every process.
+        gone = "the process ends when its asker leaves"
+        await asyncio.to_thread(until, lambda: not is_alive(pid), gone)
 
-    pid = asyncio.run(play())
-    until(lambda: not is_alive(pid), "the process ends when its asker leaves")
+    asyncio.run(play())
     assert not desk.is_taken
     assert searched(house, wish(TIGHT, jobs=1), app)[-1][1]["reason"] == "complete"
 
@@ -243,7 +244,7 @@ def test_the_states_of_a_round_are_bounded_and_that_is_told(house: HttpHouse) ->
 
 
 def test_a_search_ends_with_the_server(house: HttpHouse) -> None:
-    async def play() -> int:
+    async def play() -> None:
         ending, desk = asyncio.Event(), SearchDesk()
         app = app_of(house, searches=desk, ending=ending)
         body = wish(LONG, jobs=3, steps=12)
@@ -254,10 +255,10 @@ def test_a_search_ends_with_the_server(house: HttpHouse) -> None:
             ending.set()
             event, data = (await told(stream))[-1]
             assert (event, data["reason"]) == ("ended", "server_ending")
-        return pid
+        gone = "the process ends with the server"
+        await asyncio.to_thread(until, lambda: not is_alive(pid), gone)
 
-    pid = asyncio.run(play())
-    until(lambda: not is_alive(pid), "the process ends with the server")
+    asyncio.run(play())
 
 
 def test_a_token_that_ended_ends_the_search(house: HttpHouse) -> None:
