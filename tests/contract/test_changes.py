@@ -205,7 +205,9 @@ def test_a_revoked_tokens_stream_ends_at_once(house: HttpHouse) -> None:
     async def play() -> None:
         token = house.token(f"project_member@{OWN}")
         token_id = house.runner.read(lambda view: list(view.state.directory.tokens)[-1])
-        async with Stream(app_of(house), PATH, token=token) as stream:
+        # By the journal's word: the token itself is looked at again in an hour.
+        app = app_of(house, watchers=Watchers(**QUICK, check_s=3_600))
+        async with Stream(app, PATH, token=token) as stream:
             await beat_of(stream)
             await asyncio.to_thread(house.do, cmd.RevokeToken(token_id))
             assert await end_of(stream) == "token_ended"

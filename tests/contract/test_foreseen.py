@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.iam import Permission, ScopeLevel
 from bailiwick.kernel import RegisterNode
+from bailiwick.kernel.people.commands import SetMember, SetRole
 from bailiwick.runtime import state_copy
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import HardwareGeneration as Generation
@@ -182,6 +184,33 @@ def test_who_sets_a_projects_budget_is_told_of_others_how_many_and_no_names(
     assert found.status_code == 200, found.text
     assert "rival" not in found.text
     assert isinstance(found.json()["consequence"]["at_once"]["others_end"], int)
+
+
+def only(house: HttpHouse, name: str, *keys: Permission) -> str:
+    """Somebody at the fleet who has just these keys."""
+    house.do(SetRole(name, ScopeLevel.FLEET, keys))
+    house.do(SetMember(f"{name}-one", None, custom=name))
+    return f"{name}-one"
+
+
+def test_who_drains_and_may_read_no_lease_is_told_how_many_and_of_none_whose(
+    house: HttpHouse,
+) -> None:
+    who = only(house, "drainer", Permission.NODE_OPERATE)
+    told = put(house, who, f"/v1/nodes/n1/mode{DRY}", {"mode": "draining"})["consequence"]
+    assert told["leaving"] == 2
+    assert {(each["lease_id"], each["tenant"]) for each in told["leases"]} == {(None, "another")}
+
+
+def test_who_sets_quotas_and_may_read_no_queue_is_told_how_many_and_not_which(
+    house: HttpHouse,
+) -> None:
+    who = only(house, "keeper", Permission.QUOTA_SET, Permission.LEASE_READ)
+    change, path = {"limits": {"cpu_milli": 500}}, f"/v1/tenants/lab/quota{DRY}"
+    told = put(house, who, path, change)["consequence"]["at_once"]
+    whole = put(house, ADMIN, path, change)["consequence"]["at_once"]
+    assert whole["hopeless"]["first"]
+    assert told == whole | {"hopeless": whole["hopeless"] | {"first": []}}
 
 
 def test_a_state_that_is_too_large_is_not_copied_and_the_rest_is_told(

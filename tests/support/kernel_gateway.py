@@ -13,6 +13,7 @@ from bailiwick.kernel.slices import decide
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View
+from bailiwick.runtime.state_copy import copy_of
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller
 
@@ -58,6 +59,10 @@ class KernelGateway(Gateway):
     async def lookup(self, find: Callable[[View], T]) -> T:
         """What ``find`` makes of the state."""
         return find(self.view)
+
+    async def copied(self, use: Callable[[bytes, int], T]) -> T:
+        """What ``use`` makes of a copy of the state."""
+        return use(copy_of(self.view.state), self._behind.now_ms())
 
     async def rehearse(self, command: Command) -> Event | None:
         """What would happen first."""

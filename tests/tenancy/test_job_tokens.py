@@ -47,6 +47,12 @@ def test_it_is_good_for_no_other_action(world: World, name: str) -> None:
     assert told(found)["code"] == "not_found"
 
 
+def test_it_watches_no_changes(world: World) -> None:
+    """Behind it is a job, and nobody who looks at pages."""
+    found = world.ask(bound(world, OWN_LEASE), "self.watch", tenant=OWN)
+    assert found.status_code == 404, found.text
+
+
 def test_it_ends_with_its_lease(world: World) -> None:
     headers = {"Authorization": f"Bearer {bound(world, NO_LEASE)}"}
     assert world.house.client.get("/v1/whoami", headers=headers).status_code == 401

@@ -22,10 +22,11 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
+from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.views import waiting
 from bailiwick.kernel.work.plan import explain
 from bailiwick.phrases.denials import phrase_denial
-from bailiwick.scheduler.decision import NodeKeptApart, NodesForbidden, NodesKeptApart
+from bailiwick.scheduler.decision import Denied, NodeKeptApart, NodesForbidden, NodesKeptApart
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import DomainKind, PendingReason
 from tests.unit.kernel.desk import CRITICAL, HOPPER, LOW, Desk, ask
@@ -95,7 +96,7 @@ def test_a_renewal_into_a_window_is_denied_by_its_rule_and_one_before_it_is_not(
     denied = d.do(Renew(mine, 2 * HOUR_MS))
     assert isinstance(denied, Refused)
     assert denied.denied.detail == NodeKeptApart(NodeId("n1"), "day")
-    told = phrase_denial(denied.denied.detail)
+    told = phrase_denial(denial_body(denied.denied))
     assert told == "n1, where it runs, is closed to it for so long by rule day"
 
 
@@ -165,7 +166,7 @@ def test_a_policy_without_rules_is_none() -> None:
 
 
 def test_a_refusal_reads_well() -> None:
-    assert "rule vault" in phrase_denial(NodesKeptApart(3, "vault"))
+    assert "rule vault" in phrase_denial(denial_body(Denied.because(NodesKeptApart(3, "vault"))))
 
 
 def _parted(text: str) -> Desk:

@@ -134,7 +134,8 @@ def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) ->
 
 def test_a_quota_is_read_as_it_was_set(house: House) -> None:
     admin = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET)
-    assert run(tenants.set_quota(admin, LAB, quota=few, seen=None)).seq is not None
+    done, outlook = run(tenants.set_quota(admin, LAB, quota=few, seen=None))
+    assert (done.seq is not None, outlook) == (True, None)
     viewer = house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB)
     quota, is_default, ceiling, room = run(tenants.read_quota(viewer, LAB))
     assert (quota, is_default) == (few(), False)
@@ -144,7 +145,8 @@ def test_a_quota_is_read_as_it_was_set(house: House) -> None:
 
 def test_a_dry_run_sets_nothing(house: House) -> None:
     dry = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET, dry_run=True)
-    assert run(tenants.set_quota(dry, LAB, quota=few, seen=None)).seq is None
+    done, outlook = run(tenants.set_quota(dry, LAB, quota=few, seen=None))
+    assert (done.seq, outlook is None) == (None, False)
     with pytest.raises(NotFound):
         run(tenants.set_quota(dry, Scope("nobody"), quota=few, seen=None))
     assert not house.gateway.told

@@ -21,8 +21,14 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
+/** While nobody listened, the clock stood still. */
+function read(): number {
+  if (timer === null && Date.now() - now >= 1_000) now = Date.now();
+  return now;
+}
+
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribe, read);
 }
 
 /** "3m ago" or "in 2h". */

@@ -107,7 +107,7 @@ def draw_budget(done: BudgetSet) -> None:
         typer.echo(f"spent {spell_money(found.spent_micros)} {unit} of it so far")
         typer.echo(f"heading for {spell_money(found.projected_micros)} {unit} with what runs now")
     if found.state is not None:
-        typer.echo(f"it would stand at {found.state.value}: {BUDGETS[found.state]}")
+        typer.echo(f"it would be {BUDGETS[found.state]}")
         end = found.used_up_ms
         told = "never, by what runs now" if end is None else f"by {moment(end)}, by what runs now"
         typer.echo(f"used up: {told}")

@@ -3,8 +3,8 @@
 Rules:
 
 - Each word of news makes a page read what it shows again. While the server has time, everybody has
-  them at once; while it is busy, all watchers together get so many in a second, in turn. So open
-  pages cost deciding little, however many there are.
+  them at once; while it is busy, all watchers together get so many in a second, in turn. So what
+  open pages cost does not grow with how many there are.
 - Busy is this process's own processor time in the last seconds. A watcher can tell from its wait
   how many others watch, and nothing of what they see.
 
