@@ -19,7 +19,15 @@ from bailiwick.services.changes.book import ChangeBook
 from bailiwick.services.changes.nouns import KEY_OF, ChangeNoun
 from bailiwick.services.watching import Watchers
 from bailiwick.wire.words import ChangeNounWord
-from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_app, make_parts
+from tests.support.http_house import (
+    FOREIGN,
+    OWN,
+    HttpHouse,
+    MovedClock,
+    http_house,
+    make_app,
+    make_parts,
+)
 from tests.support.sse_stream import Stream
 
 PATH = "/v1/changes"
@@ -33,12 +41,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
         yield made
 
 
-def app_of(house: HttpHouse, **more: Any) -> Any:
+def app_of(house: HttpHouse, *, clock: SystemClock | None = None, **more: Any) -> Any:
     """Another application over the same replica, with parts of its own."""
     return make_app(
         house.runner,
         house.authority,
-        clock=SystemClock(),
+        clock=clock or SystemClock(),
         ids=lambda: "id",
         parts=make_parts(**{"watchers": Watchers(**QUICK), **more}),
     )
@@ -197,6 +205,21 @@ def test_a_place_that_is_not_known_makes_all_old(house: HttpHouse, whose: str) -
             assert found["missed"]
             assert set(found["nouns"]) == set(ChangeNoun)
             assert await end_of(stream) == "complete"
+
+    asyncio.run(play())
+
+
+def test_a_stream_looks_at_its_token_again_and_again(house: HttpHouse) -> None:
+    """A token ends by time with no record of it, so only the look at it can tell."""
+
+    async def play() -> None:
+        token = house.token(f"project_member@{OWN}")
+        clock, pace = MovedClock(), Watchers(**QUICK, beat_s=0.01, check_s=0.0)
+        app = app_of(house, clock=clock, watchers=pace)
+        async with Stream(app, PATH, token=token) as stream:
+            await beat_of(stream)
+            clock.ahead_ms = 2 * 3_600_000
+            assert await end_of(stream) == "token_ended"
 
     asyncio.run(play())
 

@@ -128,27 +128,50 @@ def start_watch(caller: Caller, watch: Watch) -> Callable[[], None]:
     return leave
 
 
+@dataclass(slots=True, kw_only=True)
+class CallerNow:
+    """Who the caller of a stream is: his token and roles are looked at again in their time."""
+
+    principal: Principal
+    identify: Callable[[], Awaitable[Identified]]
+    """Who holds the caller's token now."""
+    check_s: float
+    _looked: float = field(default_factory=lambda: asyncio.get_running_loop().time(), init=False)
+
+    async def look(self) -> Literal["token_ended", "unavailable"] | None:
+        """Look anew, if it is time; why to end, if there is nobody."""
+        now = asyncio.get_running_loop().time()
+        if now - self._looked < self.check_s:
+            return None
+        self._looked = now
+        try:
+            found = await self.identify()
+        except BailiwickError:
+            return "unavailable"
+        if not isinstance(found, Principal):
+            return "token_ended"
+        self.principal = found
+        return None
+
+
 @dataclass(slots=True)
 class Watch:
     """One caller's place in the journal."""
 
     gateway: Gateway
-    principal: Principal
-    identify: Callable[[], Awaitable[Identified]]
-    """Who holds the caller's token now."""
+    who: CallerNow
     wish: WatchWish
     pace: Watchers
     ending: asyncio.Event | None
     """Set when the server is about to stop."""
     first: int = 0
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _checked: float = field(default=0.0, init=False)
     _sent: float = field(default=0.0, init=False)
 
     async def events(self) -> AsyncGenerator[WatchItem, None]:
         """Everything that is sent."""
         loop = asyncio.get_running_loop()
-        self._checked = self._sent = loop.time()
+        self._sent = loop.time()
         feed = self.gateway.journal
         end_listening = feed.listen(lambda: _wake(loop, self._woken))
         ending = self.ending
@@ -209,18 +232,10 @@ class Watch:
 
     async def _check_again(self) -> WatchEndWord | None:
         """Look at the token anew, if it is time; why to end, if the caller may no more."""
-        now = asyncio.get_running_loop().time()
-        if now - self._checked < self.pace.check_s:
-            return None
-        self._checked = now
-        try:
-            found = await self.identify()
-        except BailiwickError:
-            return "unavailable"
-        if not isinstance(found, Principal):
-            return "token_ended"
-        self.principal = found
-        scopes = {FLEET, *found.roles}
+        word = await self.who.look()
+        if word is not None:
+            return word
+        scopes = {FLEET, *self.who.principal.roles}
         return None if any(self._may(scope) for scope in scopes) else "forbidden"
 
     def _ends_token(self, line: bytes) -> bool:
@@ -229,11 +244,11 @@ class Watch:
             return False
         record = parse_record(line.rstrip(b"\n"))
         is_that = record.kind is RecordKind.ACCESS_TOKEN_REVOKED
-        return is_that and record.body["token_id"] == self.principal.token_id
+        return is_that and record.body["token_id"] == self.who.principal.token_id
 
     def _may(self, scope: Scope, permission: Permission | None = None) -> bool:
         asked = permission or self.wish.permission
-        return isinstance(self.principal.may(asked, scope), Allowed)
+        return isinstance(self.who.principal.may(asked, scope), Allowed)
 
     def _record(self, line: bytes) -> ToldRecord | None:
         if not self.wish.glance(line):

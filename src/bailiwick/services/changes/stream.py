@@ -17,18 +17,17 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from bailiwick.iam import Allowed, Scope
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.waiting import await_set
-from bailiwick.services.authority import Identified, Principal
 from bailiwick.services.caller import Caller, Hidden
 from bailiwick.services.changes.book import ChangeBook
 from bailiwick.services.changes.nouns import KEY_OF, ChangeNoun
-from bailiwick.services.watching import WatchEndWord, Watchers
+from bailiwick.services.watching import CallerNow, WatchEndWord, Watchers
 from bailiwick.vocab.errors import BailiwickError
 
 BEHIND_MAX: Final = 10_000
@@ -76,9 +75,7 @@ class ChangeWatch:
     """One caller's place among what changes."""
 
     gateway: Gateway
-    principal: Principal
-    identify: Callable[[], Awaitable[Identified]]
-    """Who holds the caller's token now."""
+    who: CallerNow
     book: ChangeBook
     pace: Watchers
     ending: asyncio.Event | None
@@ -87,17 +84,16 @@ class ChangeWatch:
     """Where the caller says that it was."""
     follow: bool = True
     _first: int = field(default=0, init=False)
-    _checked: float = field(default=0.0, init=False)
     _sent: float = field(default=0.0, init=False)
     _looked: float = field(default=0.0, init=False)
 
     async def events(self) -> AsyncGenerator[ChangeItem, None]:
         """Everything that is sent."""
-        self._checked = self._sent = asyncio.get_running_loop().time()
+        self._sent = asyncio.get_running_loop().time()
         yield self._begin()
         is_due = True
         while True:  # until the caller leaves, or one of the reasons to end
-            word = self._ended() or await self._check_again()
+            word = self._ended() or await self.who.look()
             if word is not None:
                 yield ChangesEnd(self._told_place(), word)
                 return
@@ -120,7 +116,7 @@ class ChangeWatch:
         self._first = size
         if self.place is None:
             return StillThere(self._told_place())
-        known = self.book.number(self.place, self.principal.name)
+        known = self.book.number(self.place, self.who.principal.name)
         if known is None or not 0 <= size - known <= BEHIND_MAX:
             return Old(self._told_place(), tuple(ChangeNoun), missed=True)
         self._first = known
@@ -134,7 +130,7 @@ class ChangeWatch:
             lines = await self.gateway.records(self._first, self.pace.page)
             for seq, line in enumerate(lines, self._first):
                 change = self.book.change(seq, line)
-                if change.revoked is not None and change.revoked == self.principal.token_id:
+                if change.revoked is not None and change.revoked == self.who.principal.token_id:
                     return nouns, True
                 nouns |= {each for each in change.nouns - nouns if self._may(each, change.scope)}
             self._first += len(lines)
@@ -144,7 +140,7 @@ class ChangeWatch:
         return nouns, False
 
     def _may(self, noun: ChangeNoun, scope: Scope) -> bool:
-        return isinstance(self.principal.may(KEY_OF[noun], scope), Allowed)
+        return isinstance(self.who.principal.may(KEY_OF[noun], scope), Allowed)
 
     def _is_quiet(self) -> bool:
         return asyncio.get_running_loop().time() - self._sent >= self.pace.beat_s
@@ -166,20 +162,5 @@ class ChangeWatch:
             if self._ended() or self._is_quiet():
                 return False
 
-    async def _check_again(self) -> WatchEndWord | None:
-        """Look at the token anew, if it is time; why to end, if the caller may no more."""
-        now = asyncio.get_running_loop().time()
-        if now - self._checked < self.pace.check_s:
-            return None
-        self._checked = now
-        try:
-            found = await self.identify()
-        except BailiwickError:
-            return "unavailable"
-        if not isinstance(found, Principal):
-            return "token_ended"
-        self.principal = found
-        return None
-
     def _told_place(self) -> str:
-        return self.book.place(self._first, self.principal.name)
+        return self.book.place(self._first, self.who.principal.name)

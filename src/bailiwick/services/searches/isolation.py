@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from bailiwick.iam import FLEET, Allowed, Permission
 from bailiwick.isolation.language.parser import parse_policy
-from bailiwick.services.authority import Identified, Principal
 from bailiwick.services.caller import Caller
 from bailiwick.services.searches.desk import SearchDesk, SearchProcess
-from bailiwick.services.watching import Watchers
-from bailiwick.vocab.errors import BailiwickError, InvalidValue
+from bailiwick.services.watching import CallerNow, Watchers
+from bailiwick.vocab.errors import InvalidValue
 
 SearchEndWord: TypeAlias = Literal[
     "complete", "time_over", "server_ending", "token_ended", "forbidden", "unavailable"
@@ -86,18 +85,13 @@ class Search:
     """What one caller is told of his search."""
 
     process: SearchProcess
-    principal: Principal
-    identify: Callable[[], Awaitable[Identified]]
-    """Who holds the caller's token now."""
+    who: CallerNow
     pace: Watchers
     ending: asyncio.Event | None
     """Set when the server is about to stop."""
-    _checked: float = field(default=0.0, init=False)
 
     async def events(self) -> AsyncGenerator[SearchItem, None]:
         """Everything that is sent."""
-        loop = asyncio.get_running_loop()
-        self._checked = loop.time()
         ending = self.ending
         ended = asyncio.ensure_future(_never() if ending is None else ending.wait())
         line = asyncio.ensure_future(self.process.line())
@@ -134,18 +128,10 @@ class Search:
 
     async def _check_again(self) -> SearchEndWord | None:
         """Look at the token anew, if it is time; why to end, if the caller may no more."""
-        now = asyncio.get_running_loop().time()
-        if now - self._checked < self.pace.check_s:
-            return None
-        self._checked = now
-        try:
-            found = await self.identify()
-        except BailiwickError:
-            return "unavailable"
-        if not isinstance(found, Principal):
-            return "token_ended"
-        self.principal = found
-        may = isinstance(found.may(Permission.ISOLATION_READ, FLEET), Allowed)
+        word = await self.who.look()
+        if word is not None:
+            return word
+        may = isinstance(self.who.principal.may(Permission.ISOLATION_READ, FLEET), Allowed)
         return None if may else "forbidden"
 
 

@@ -16,9 +16,8 @@ from bailiwick.kernel.isolation.preview import Leaver, NeverRuns
 from bailiwick.kernel.owner import Owner
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
-from bailiwick.server.http.cookies import shown_by
 from bailiwick.server.http.params import IfMatchVersion, revision_of
-from bailiwick.server.http.routes.watch import COMPONENTS, WatchResponse, event_schema
+from bailiwick.server.http.routes.watch import COMPONENTS, WatchResponse, caller_now, event_schema
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services import isolation
@@ -146,7 +145,7 @@ async def search_policy(
     Or for one that it would forbid without one of its exceptions, or without a rule's hours. It
     ends when the caller hangs up; there is one search at a time on a server. Nothing is written.
     """
-    house, token = asked.house, shown_by(request).token
+    house = asked.house
     wish = PolicyWish(body.text, body.jobs, body.steps)
     try:
         process = await start_search(asked, house.parts.searches, wish=wish)
@@ -154,8 +153,7 @@ async def search_policy(
         raise Trouble(EdgeCode.RATE_LIMITED, str(taken)) from None
     search = Search(
         process=process,
-        principal=asked.principal,
-        identify=lambda: house.door.identify(token),
+        who=caller_now(asked, request),
         pace=house.parts.watchers,
         ending=house.parts.ending,
     )

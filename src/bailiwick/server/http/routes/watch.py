@@ -35,6 +35,7 @@ from bailiwick.services.changes.stream import (
 from bailiwick.services.journal import ToldRecord
 from bailiwick.services.watching import (
     Beat,
+    CallerNow,
     TooManyWatchers,
     Watch,
     WatchEnd,
@@ -155,6 +156,16 @@ async def watch_records(
     return open_watch(asked, request, wish=wish, spell=lambda watch: spell_items(watch, _event))
 
 
+def caller_now(asked: Asked, request: Request) -> CallerNow:
+    """The caller of a stream, who is looked at again."""
+    house, token = asked.house, shown_by(request).token
+    return CallerNow(
+        principal=asked.principal,
+        identify=lambda: house.door.identify(token),
+        check_s=house.parts.watchers.check_s,
+    )
+
+
 def open_watch(
     asked: Asked,
     request: Request,
@@ -163,11 +174,10 @@ def open_watch(
     spell: Callable[[Watch], AsyncGenerator[bytes, None]],
 ) -> WatchResponse:
     """A stream of what was wished for, in a place of its own."""
-    house, token = asked.house, shown_by(request).token
+    house = asked.house
     watch = Watch(
         gateway=house.gateway,
-        principal=asked.principal,
-        identify=lambda: house.door.identify(token),
+        who=caller_now(asked, request),
         wish=wish,
         pace=house.parts.watchers,
         ending=house.parts.ending,
@@ -197,11 +207,10 @@ async def watch_changes(
     What others do moves nothing here: neither an event, nor its time, nor its id. After a place
     that is not known any more (the server was started anew) the first event has `missed`.
     """
-    house, token = asked.house, shown_by(request).token
+    house = asked.house
     watch = ChangeWatch(
         gateway=house.gateway,
-        principal=asked.principal,
-        identify=lambda: house.door.identify(token),
+        who=caller_now(asked, request),
         book=house.parts.changes,
         pace=house.parts.watchers,
         ending=house.parts.ending,
