@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,32 @@ def test_a_login_through_a_provider_ends_at_a_replica_that_follows(two: Two) -> 
 
     who = until(look, "it knows the token").json()
     assert (who["principal"], who["roles"][0]["role"]) == ("campus:ann", "fleet_operator")
+
+
+def test_a_search_around_the_policy_is_made_by_the_replica_that_was_asked(two: Two) -> None:
+    """It changes nothing and computes for a while, so the leader is spared it."""
+    headers = {"Authorization": f"Bearer {two.leader.token}"}
+    policy = "apart: never share cache, rack, host among tenants"
+    until(
+        lambda: ask(two, "GET", "/v1/whoami", headers=headers).status_code == 200,
+        "it knows the token",
+    )
+    wish = {"text": policy, "jobs": 3}
+    with httpx2.stream(
+        "POST", f"{two.url}/v1/isolation/search", json=wish, headers=headers, timeout=WAIT_S
+    ) as answer:
+        assert answer.status_code == 200
+        next(answer.iter_lines())
+        assert searchers(two.follower)
+        assert not searchers(two.leader)
+    until(lambda: not searchers(two.follower), "it ends when its asker leaves")
+
+
+def searchers(server: Server) -> list[str]:
+    """Who computes a search for a server."""
+    found = []
+    for children in Path(f"/proc/{server.pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            for pid in children.read_text().split():
+                found.append(Path(f"/proc/{pid}/cmdline").read_text())
+    return [words for words in found if "searcher" in words]
