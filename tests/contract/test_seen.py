@@ -12,15 +12,20 @@ import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.port import JobSpec
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.kernel import RegisterNode, Tick
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.services import authority as auth
+from bailiwick.vocab.values import GIB
+from bailiwick.vocab.words import HardwareGeneration
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 from tests.support.waiting import WAIT_S
 
 MEMBER, RIVAL = f"project_member@{OWN}", f"project_member@{FOREIGN}"
+HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 REQUEST = {"tenant": OWN, "project": "p", "resources": {"cpu_milli": 1000}}
 
 
@@ -208,6 +213,36 @@ def test_who_looked_for_what_is_not_his_is_not_shown_to_the_owner(house: HttpHou
     assert sources(trace(house, RIVAL, "seen-9"))[0] == "request"
     seen = trace(house, "fleet_auditor", "seen-9")
     assert {"request", "decision"} <= {*sources(seen)}  # the refusal is sealed
+
+
+def test_every_gpu_is_told_once_as_leased_free_or_why_nobody_can_have_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with http_house(tmp_path_factory.mktemp("gpus")) as fresh:
+
+        def told() -> dict[tuple[str, ...], float]:
+            reader = GaugeReader(Gateway(fresh.runner, wait_s=WAIT_S), wait_s=WAIT_S)
+            found = asyncio.run(reader.read(None)).values["bailiwick_gpus"]
+            return {labels: gpus for labels, gpus in found.items() if gpus}
+
+        for name, kind in (("g1", HOPPER), ("g2", HOPPER), ("g3", AMPERE)):
+            gpus = (GpuDevice(kind, 80 * GIB),) * 4
+            fresh.do(RegisterNode(name, NodeCapacity(cpu_cores=8, mem_bytes=8 * GIB, gpus=gpus)))
+        assert told() == {(HOPPER, "free"): 8, (AMPERE, "free"): 4}
+        half = {"resources": {}, "gpu_milli": 500, "gpu_generation": AMPERE}
+        assert ask_lease(fresh, MEMBER, "half", **half).status_code == 202
+        fresh.do(Tick())
+        assert told()[AMPERE, "leased"] == 0.5
+        body = {"reason": "looks-wrong"}
+        for node in ("g2", "g3"):
+            path = f"/v1/nodes/{node}/quarantine"
+            assert fresh.ask("fleet_admin", "PUT", path, json=body).status_code == 200
+        assert told() == {
+            (HOPPER, "free"): 4,
+            (HOPPER, "quarantined"): 4,
+            (AMPERE, "leased"): 0.5,
+            (AMPERE, "quarantined"): 3.5,
+        }
 
 
 def test_a_kernel_that_does_not_answer_is_told_by_what_there_is(

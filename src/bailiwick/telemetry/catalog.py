@@ -49,6 +49,21 @@ class MetricKind(StrEnum):
     HISTOGRAM = "histogram"
 
 
+class GpuUse(StrEnum):
+    """What becomes of a GPU now: somebody has it, anybody could, or why nobody can."""
+
+    FREE = "free"
+    LEASED = "leased"
+    DRAINING = "draining"
+    DRAINED = "drained"
+    MAINTENANCE = "maintenance"
+    RETURNING = "returning"
+    FENCE_LOST = "fence_lost"
+    QUARANTINED = "quarantined"
+    GATED = "gated"
+    """Its node has yet to prove what is asked of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """One metric."""
@@ -68,6 +83,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "dimension": frozenset(Dimension),
     "end_cause": frozenset(EndCause),
     "generation": frozenset(HardwareGeneration),
+    "gpu_use": frozenset(GpuUse),
     "lease_class": frozenset(LeaseClass),
     "lease_state": frozenset(RevokeState),
     "mode": frozenset(NodeMode),
@@ -94,6 +110,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _COMMIT: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 _BATCH: Final = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
+_WAITS: Final = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _SCORES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _C, _G, _H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 
@@ -184,6 +201,12 @@ CATALOG: Final = (
     Spec("bailiwick_leases_fenced_total", _C, (), "Teardowns that failed: nobody gets the room."),
     Spec("bailiwick_fenced_leases", _G, (), "Leases whose room waits for an operator."),
     Spec("bailiwick_nodes", _G, ("mode",), "Nodes by mode."),
+    Spec(
+        "bailiwick_gpus",
+        _G,
+        ("generation", "gpu_use"),
+        "GPUs by what becomes of them: leased, free, or why nobody can have them.",
+    ),
     Spec("bailiwick_quarantined_nodes", _G, (), "Nodes in quarantine."),
     Spec("bailiwick_gated_nodes", _G, (), "Nodes that have yet to prove what is asked of them."),
     Spec("bailiwick_quarantines_total", _C, (), "Nodes that were put in quarantine."),
@@ -191,6 +214,13 @@ CATALOG: Final = (
     Spec("bailiwick_drains_total", _C, (), "Drains that began."),
     Spec("bailiwick_waiting_requests", _G, ("pending_reason",), "The line, by first blocker."),
     Spec("bailiwick_waiting_oldest_seconds", _G, (), "How long the oldest request waits."),
+    Spec(
+        "bailiwick_queue_wait_seconds",
+        _H,
+        ("lease_class",),
+        "From request to lease; 0 where nothing stood in the way.",
+        _WAITS,
+    ),
     # who is turned away
     Spec("bailiwick_refusals_total", _C, ("refusal",), "Callers turned away, as sealed."),
     Spec("bailiwick_lease_tokens_total", _C, (), "Lease tokens that were issued."),

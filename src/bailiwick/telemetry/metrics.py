@@ -41,6 +41,8 @@ from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation, RightsDenial
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+WAITING_MAX: Final = 200_000
+"""Requests whose wait is measured at a time."""
 
 Fact = Mapping[str, Any]
 """A record of the journal as JSON says it."""
@@ -52,6 +54,8 @@ class Gauges:
 
     values: dict[str, dict[tuple[str, ...], float]] = field(default_factory=dict)
     scores: list[float] = field(default_factory=list)
+    submitted_ms: dict[int, int] | None = None
+    """Since when each request waits; nothing if that was not read."""
 
     def put(self, name: str, value: float, *labels: str) -> None:
         """One value."""
@@ -77,6 +81,8 @@ class Metrics:
         self._tenants: set[str] = set()
         self._lock = threading.Lock()
         self.last_approved: Fact | None = None
+        self.submitted_ms: dict[int, int] | None = None
+        """Since when each request waits that is known of; nothing until the first look."""
         self._begin_at_zero()
 
     def _begin_at_zero(self) -> None:
@@ -153,6 +159,8 @@ class Metrics:
         with self._lock:
             for name, rows in gauges.values.items():
                 self._put(name, rows.items())
+            if self.submitted_ms is None and gauges.submitted_ms is not None:
+                self.submitted_ms = dict(gauges.submitted_ms)  # who waited before we began
             for score in gauges.scores:
                 self.observe("bailiwick_placement_score_ratio", score)
             gauges.scores.clear()  # sampled once, however often the same look is told
@@ -197,6 +205,12 @@ def _approved(metrics: Metrics, fact: Fact) -> None:
     tenant, body = fact["tenant"], fact["body"]
     begun = len(body["lease_ids"])
     metrics.count("bailiwick_leases_granted_total", tenant, body["lease_class"], by=begun)
+    submitted_ms = fact["at_ms"]
+    if "entry_id" in body:
+        submitted_ms = _leave_line(metrics, fact, is_over=not body.get("members_left"))
+    if submitted_ms is not None:
+        waited_s = max(0, fact["at_ms"] - submitted_ms) / 1_000
+        metrics.observe("bailiwick_queue_wait_seconds", waited_s, body["lease_class"])
 
 
 def _denied(metrics: Metrics, fact: Fact) -> None:
@@ -204,7 +218,20 @@ def _denied(metrics: Metrics, fact: Fact) -> None:
     _blocked(metrics, fact)
 
 
+def _leave_line(metrics: Metrics, fact: Fact, *, is_over: bool = True) -> int | None:
+    """Since when it waited, if that is known; it is forgotten once it is over."""
+    known, entry_id = metrics.submitted_ms or {}, fact["body"].get("entry_id")
+    return known.pop(entry_id, None) if is_over else known.get(entry_id)
+
+
+def _cancelled(metrics: Metrics, fact: Fact) -> None:
+    _leave_line(metrics, fact)
+
+
 def _queued(metrics: Metrics, fact: Fact) -> None:
+    entry_id = fact["body"].get("entry_id")
+    if metrics.submitted_ms is not None and len(metrics.submitted_ms) < WAITING_MAX:
+        metrics.submitted_ms[entry_id] = fact["at_ms"]
     _decided(metrics, fact, "queued")
     _blocked(metrics, fact)
 
@@ -267,6 +294,7 @@ _FOLDS: Final[dict[str, Fold]] = {
     RecordKind.ADMISSION_DENIED: _denied,
     RecordKind.REQUEST_QUEUED: _queued,
     RecordKind.REQUEST_BLOCKED: _blocked,
+    RecordKind.REQUEST_CANCELLED: _cancelled,
     RecordKind.RENEWAL_DENIED: _blocked,
     RecordKind.LEASE_PREEMPTED: _preempted,
     RecordKind.LEASE_RELEASED: _ended(EndCause.RELEASED),

@@ -28,11 +28,13 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
+    GpuUse,
     MetricKind,
 )
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.apps import PullFault
+from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
 from bailiwick.wire.actions.table import ACTIONS
 
@@ -102,6 +104,47 @@ def test_every_lease_that_begins_is_counted_where_it_was_approved() -> None:
     metrics.follow(fact("admission_approved", body))
     name = "bailiwick_leases_granted_total"
     assert value(metrics, name, tenant="lab", lease_class="spot") == 3
+
+
+def waits(metrics: Metrics) -> tuple[float | None, float | None]:
+    name, held = "bailiwick_queue_wait_seconds", {"lease_class": "standard"}
+    return value(metrics, f"{name}_count", **held), value(metrics, f"{name}_sum", **held)
+
+
+def granted(at_ms: int, **more: Any) -> Any:
+    body = {"lease_ids": [1], "lease_class": "standard", "priority": "normal", **more}
+    return {**fact("admission_approved", body), "at_ms": at_ms}
+
+
+def line(kind: str, at_ms: int, entry_id: int) -> Any:
+    return {**fact(kind, {"entry_id": entry_id, "priority": "normal"}), "at_ms": at_ms}
+
+
+def test_a_wait_is_measured_from_request_to_lease() -> None:
+    metrics = Metrics()
+    metrics.expose(Gauges(submitted_ms={}))
+    metrics.follow(line("request_queued", 1_000, 7))
+    metrics.follow(granted(41_000, entry_id=7))
+    assert waits(metrics) == (1, 40)
+    metrics.follow(granted(50_000))
+    assert waits(metrics) == (2, 40), "nothing stood in the way"
+    metrics.follow(line("request_queued", 60_000, 8))
+    metrics.follow(line("request_cancelled", 61_000, 8))
+    metrics.follow(granted(90_000, entry_id=8))
+    assert waits(metrics) == (2, 40), "who left has not waited"
+    assert metrics.submitted_ms == {}
+
+
+def test_a_wait_that_began_before_the_process_is_measured_whole() -> None:
+    metrics, gauges = Metrics(), Gauges(submitted_ms={3: 5_000})
+    metrics.expose(Gauges())  # the kernel did not answer
+    metrics.expose(gauges)
+    metrics.follow(granted(25_000, entry_id=3, members_left=1))
+    metrics.follow(granted(35_000, entry_id=3, members_left=0))
+    assert waits(metrics) == (2, 50), "a gang begins when each member does"
+    metrics.expose(gauges)
+    metrics.follow(granted(99_000, entry_id=3))
+    assert waits(metrics) == (2, 50), "what was read before is not taken up again"
 
 
 def test_a_drain_is_counted_when_it_begins() -> None:
@@ -238,6 +281,8 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {*Against} == LABELS["against"]
+    closed = {*NodeMode} - {NodeMode.ACCEPTING}
+    assert {str(mode) for mode in closed} | {"free", "leased", "quarantined", "gated"} == {*GpuUse}
     assert {str(status) for status in STATUSES} == LABELS["status"]
     assert not {role.value for role in Role} & LABELS["role"]
 

@@ -2,8 +2,8 @@
 
 Rules:
 
-- One look takes at most ``PIECE`` leases, so a scrape never keeps others waiting; the sums may
-  be off by what happened in between.
+- One look takes at most ``PIECE`` leases or the GPUs of ``NODES`` nodes, so a scrape never keeps
+  others waiting; the sums may be off by what happened in between.
 - A kernel that does not answer within ``WAIT_S`` is no reason to tell nothing: the counters, the
   role and the length of its queue are what an operator needs then.
 - What was read is told again for ``FRESH_S`` seconds, however many scrape.
@@ -23,12 +23,16 @@ from bailiwick.kernel.state import State
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View
 from bailiwick.runtime.steady_clock import Against, Disagrees
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.telemetry.catalog import GpuUse
 from bailiwick.telemetry.metrics import Fact, Gauges
 from bailiwick.vocab.errors import BailiwickError
-from bailiwick.vocab.transitions import REVOKE_STATES
+from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
+from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import LEASE_CLASSES, PendingReason
 
 PIECE: Final = 2_000
+NODES: Final = 500
 TENANTS_MAX: Final = 200
 SCORED_MAX: Final = 500
 FRESH_S: Final = 5.0
@@ -80,6 +84,10 @@ class GaugeReader:
             return list(view.state.leases)
 
         rest = await self._gateway.read(begin)
+        nodes = await self._gateway.read(lambda view: list(view.state.ledger.entries))
+        for first in range(0, len(nodes), NODES):
+            some = nodes[first : first + NODES]
+            await self._gateway.read(partial(_gpus, gauges, nodes=some))
         for first in range(0, len(rest), PIECE):
             piece = rest[first : first + PIECE]
             await self._gateway.read(partial(_leases, gauges, ids=piece))
@@ -92,7 +100,12 @@ class GaugeReader:
 
 def _fleet(gauges: Gauges, view: View) -> None:
     state = view.state
-    for name in ("bailiwick_nodes", "bailiwick_leases", "bailiwick_attested_nodes"):
+    for name in (
+        "bailiwick_nodes",
+        "bailiwick_leases",
+        "bailiwick_attested_nodes",
+        "bailiwick_gpus",
+    ):
         gauges.values[name] = {}  # told even if there is none left
     closed = gated = 0
     for entry in state.ledger.entries.values():
@@ -107,16 +120,41 @@ def _fleet(gauges: Gauges, view: View) -> None:
     gauges.put("bailiwick_fenced_leases", len(state.fenced))
 
 
+def _gpus(gauges: Gauges, view: View, *, nodes: Sequence[NodeId]) -> None:
+    ledger = view.state.ledger
+    for name in nodes:
+        entry = ledger.entries.get(name)
+        if entry is None:
+            continue
+        free_milli = ledger.engine.node(entry.handle)[5]
+        unheld = _use(entry).value
+        for gpu, milli in zip(entry.capacity.gpus, free_milli, strict=True):
+            word = gpu.generation.value
+            gauges.add("bailiwick_gpus", milli / 1_000, word, unheld)
+            gauges.add("bailiwick_gpus", 1 - milli / 1_000, word, GpuUse.LEASED.value)
+
+
+def _use(entry: NodeEntry) -> GpuUse:
+    """What becomes of what nobody holds there."""
+    if entry.quarantined:
+        return GpuUse.QUARANTINED
+    if entry.mode is not NodeMode.ACCEPTING:
+        return GpuUse(entry.mode.value)
+    return GpuUse.GATED if entry.gated else GpuUse.FREE
+
+
 def _line(gauges: Gauges, view: View) -> None:
     """Who waits: the blocker that the kernel last found, which costs nothing to ask for."""
     oldest_ms = view.now_ms
     gauges.values["bailiwick_waiting_requests"] = {}
     gauges.values["bailiwick_tenant_waiting_requests"] = {}
+    since = gauges.submitted_ms = {}
     for entry in view.state.line.entries.values():
         denied = view.state.blocked.get(entry.id)
         reason = PendingReason.NOT_YET_LOOKED_AT if denied is None else denied.reason
         gauges.add("bailiwick_waiting_requests", 1, reason.value)
         gauges.add("bailiwick_tenant_waiting_requests", 1, str(entry.request.tenant))
+        since[entry.id] = entry.submitted_ms
         oldest_ms = min(oldest_ms, entry.submitted_ms)
     gauges.put("bailiwick_waiting_oldest_seconds", (view.now_ms - oldest_ms) / 1000)
 
