@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
 
 FOLDER = Path(__file__).resolve().parents[2] / "ops" / "prometheus"
+DOCS = FOLDER.parents[1] / "docs"
 RULES, CASES = FOLDER / "alerts.yml", FOLDER / "alerts_test.yml"
+OBJECTIVES, MORE_CASES = FOLDER / "objectives.yml", FOLDER / "objectives_test.yml"
 WORDS = {**LABELS, ACTION: frozenset(ACTIONS), "job": frozenset(("bailiwick",))}
 
 
@@ -38,7 +41,8 @@ def load(path: Path) -> Any:
 
 
 def rules() -> list[dict[str, Any]]:
-    return [rule for group in load(RULES)["groups"] for rule in group["rules"]]
+    groups = [group for path in (RULES, OBJECTIVES) for group in load(path)["groups"]]
+    return [rule for group in groups for rule in group["rules"]]
 
 
 def selectors(node: Any) -> list[Any]:
@@ -85,10 +89,11 @@ def words_with_a_rule(label: str) -> set[str]:
 
 
 @pytest.mark.usefixtures("promtool")
-@pytest.mark.parametrize("command", [("check", "rules", RULES), ("test", "rules", CASES)])
-def test_promtool_agrees(command: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("path", [RULES, CASES, OBJECTIVES, MORE_CASES])
+def test_promtool_agrees(path: Path) -> None:
+    word = "test" if path in (CASES, MORE_CASES) else "check"
     ran = subprocess.run(
-        ["promtool", *map(str, command)], capture_output=True, text=True, check=False
+        ["promtool", word, "rules", str(path)], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
@@ -160,7 +165,7 @@ def test_every_rule_is_labelled_and_told() -> None:
 
 def test_every_rule_has_a_case_that_fires_and_one_that_does_not() -> None:
     fires: dict[str, set[bool]] = {}
-    for case in load(CASES)["tests"]:
+    for case in load(CASES)["tests"] + load(MORE_CASES)["tests"]:
         for each in case["promql_expr_test"]:
             name = each["expr"].split('"')[1]
             fires.setdefault(name, set()).add(bool(each["exp_samples"]))
@@ -168,6 +173,34 @@ def test_every_rule_has_a_case_that_fires_and_one_that_does_not() -> None:
 
 
 def test_every_alert_is_in_the_manual() -> None:
-    text = (FOLDER.parents[1] / "docs" / "observability.md").read_text()
+    text = (DOCS / "observability.md").read_text()
     for rule in rules():
         assert f"| `{rule['alert']}` |" in text, rule["alert"]
+
+
+def test_every_alert_has_its_section_and_leads_there() -> None:
+    sections = re.split(r"^### ", (DOCS / "alerts.md").read_text(), flags=re.MULTILINE)[1:]
+    told = dict(each.split("\n", 1) for each in sections)
+    assert told.keys() == {rule["alert"] for rule in rules()}
+    assert all(text.strip() for text in told.values())
+    for rule in rules():
+        assert rule["annotations"]["runbook"] == f"docs/alerts.md#{rule['alert'].lower()}"
+
+
+def test_every_objective_is_told_and_has_a_fast_and_a_slow_alert() -> None:
+    found: dict[str, set[str]] = {}
+    for rule in rules():
+        if "objective" in rule["labels"]:
+            found.setdefault(rule["labels"]["objective"], set()).add(rule["alert"][-8:])
+    assert all(ends == {"BurnFast", "BurnSlow"} for ends in found.values())
+    told = re.findall(r"^\| `(\w+)` \|", (DOCS / "slo.md").read_text(), flags=re.MULTILINE)
+    assert {*told} == found.keys()
+
+
+def test_a_bound_of_an_objective_is_a_bound_that_is_counted() -> None:
+    buckets = {spec.name + "_bucket": spec.buckets for spec in CATALOG}
+    for rule, each in selected():
+        for matcher in each.matchers.matchers:
+            if matcher.name == "le":
+                assert float(matcher.value) in buckets[each.name], rule["alert"]
+                assert matcher.value == str(float(matcher.value)), "as it is exposed"
