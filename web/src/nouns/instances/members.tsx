@@ -45,7 +45,7 @@ export function Members({ path, row }: { path: InstancePath; row: Schemas["Insta
   }
   return (
     <Panel title="Members" flush>
-      <Loaded query={query}>
+      <Loaded query={query} isPart>
         {(members) =>
           members.length === 0 ? (
             <Empty title="No members yet" />

@@ -15,6 +15,7 @@ import { Loaded } from "@/parts/states";
 import { span } from "@/words/amounts";
 import { Attachments } from "./attachments";
 import { deleteRuntime, useRuntime } from "./queries";
+import { QueueAsking } from "./queue-asking";
 import { Queues } from "./queues";
 import { instanceTone } from "./tones";
 import { Usage } from "./usage";
@@ -76,6 +77,7 @@ function RuntimeView({ view }: { view: View }) {
       <Attachments view={view} />
       <Workers view={view} />
       <Queues view={view} asks={project} />
+      <QueueAsking view={view} prefers={project} />
       <Usage view={view} />
       <Story of={{ subject: "runtime", name: path.runtime, tenant: path.tenant }} />
     </ObjectPage>
