@@ -97,7 +97,7 @@ def test_a_slurm_is_made_used_grown_and_deleted_in_a_browser(browser: Any) -> No
         its_members_come_up_and_its_operator_says_that_jobs_run(seen)
         a_job_is_seen_in_its_queue_and_in_what_was_used(seen)
         one_more_worker_joins_it(seen)
-        its_page_fits_a_narrow_screen_in_the_dark(seen, browser)
+        its_page_fits_narrow_screens_and_the_dark(seen, browser)
         nobody_of_another_project_sees_any_of_it(seen, browser)
         it_is_deleted_and_its_page_says_so(seen)
         nothing_is_left(caller, agents, operator_keys=operator.keys)
@@ -170,14 +170,18 @@ def one_more_worker_joins_it(seen: Seen) -> None:
     assert {*members(seen.caller, seen.path)} == {CONTROLLER, *names}
 
 
-def its_page_fits_a_narrow_screen_in_the_dark(seen: Seen, browser: Any) -> None:
+def its_page_fits_narrow_screens_and_the_dark(seen: Seen, browser: Any) -> None:
     with person(browser, seen.pia.address, width=390, theme="dark") as who:
         who.context.add_cookies(seen.pia.context.cookies())
         who.open(seen.where).get_by_text("jobs run on all 2 workers").wait_for()
         answer(who.page, "Its workers").get_by_text("worker-1").wait_for()
-        who.check_accessible()
-        who.check_width()
-        look(who, "slurm-instance-dark-390")
+        for width, theme in ((390, "dark"), (390, "light"), (1280, "dark")):
+            who.page.set_viewport_size({"width": width, "height": 900})
+            who.page.emulate_media(color_scheme=theme)
+            who.rest()
+            who.check_accessible()
+            who.check_width()
+            look(who, f"slurm-instance-{theme}-{width}")
         assert who.faults() == []
 
 
