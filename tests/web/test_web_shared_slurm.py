@@ -125,8 +125,13 @@ def whose_each_member_is_is_shown(people: Shown) -> None:
         row = table.get_by_role("row", name=re.compile(f"^{key}"))
         row.get_by_text("ready", exact=True).wait_for()
         assert told in row.inner_text().replace("\n", " "), row.inner_text()
-    people.tina.check_accessible()
-    look(people.tina, "slurm-runtime-light-1280")
+    for width, theme in ((390, "dark"), (390, "light"), (1280, "dark"), (1280, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        people.tina.rest()
+        people.tina.check_accessible()
+        people.tina.check_width()
+        look(people.tina, f"slurm-runtime-{theme}-{width}")
 
 
 def each_sees_its_own_queue_and_nothing_of_the_other(people: Shown) -> None:
@@ -137,6 +142,8 @@ def each_sees_its_own_queue_and_nothing_of_the_other(people: Shown) -> None:
         project, theirs = ("vision", "audio") if name == "alice" else ("audio", "vision")
         page = who.open(RUNTIME)
         page.get_by_role("heading", name=f"Ask the queue of {project}").wait_for()
+        link = page.get_by_role("link", name=re.compile("^[0-9]+$"))
+        assert not [each for each in _targets(link) if "/instances/" in each], "it is not theirs"
         queue = answer(page, "What runs and waits")
         # Slurm writes eight letters of each.
         until(lambda: f"of-{name}"[:8] in queue.inner_text(), "the queue has it")  # noqa: B023
@@ -145,7 +152,14 @@ def each_sees_its_own_queue_and_nothing_of_the_other(people: Shown) -> None:
         assert theirs not in text, "nothing of another project is on the page"
         who.check_accessible()
         look(who, f"slurm-runtime-{name}-light-1280")
+    page = people.tina.open(RUNTIME)
+    page.get_by_role("table", name="Controller and workers").wait_for()
+    assert page.get_by_role("heading", name=re.compile("^Ask the queue")).count() == 0
     app.slurm("scancel", *jobs.values())
+
+
+def _targets(links: Any) -> list[str]:
+    return [str(each.get_attribute("href")) for each in links.all()]
 
 
 def one_takes_its_worker_back_and_leaves(people: Shown) -> None:

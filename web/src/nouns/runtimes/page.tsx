@@ -139,23 +139,30 @@ function whatRows(row: Schemas["SharedRuntimeRow"]): [string, React.ReactNode][]
     ],
     ["environment", row.environment],
     ["controller on", where.length === 0 ? "any node" : `nodes with ${where.join(", ")}`],
-    [
-      "instance",
-      <Link
-        to="/tenants/$tenant/projects/$project/instances/$id"
-        params={{
-          tenant: row.tenant,
-          project: row.owner_project,
-          id: String(row.instance_id),
-        }}
-        className="link"
-      >
-        {row.instance_id}
-      </Link>,
-    ],
+    ["instance", <BehindIt row={row} />],
     ["since", <Age ms={row.created_ms} />],
     ["record", row.seq],
   ];
+}
+
+/** It is the owner record's: a link for who may read it there. */
+function BehindIt({ row }: { row: Schemas["SharedRuntimeRow"] }) {
+  const mayRead = useMay(row.tenant, row.owner_project)("instance.read");
+  if (!mayRead) return row.instance_id;
+  const params = {
+    tenant: row.tenant,
+    project: row.owner_project,
+    id: String(row.instance_id),
+  };
+  return (
+    <Link
+      to="/tenants/$tenant/projects/$project/instances/$id"
+      params={params}
+      className="link"
+    >
+      {row.instance_id}
+    </Link>
+  );
 }
 
 function ownerRows(view: View): [string, React.ReactNode][] {

@@ -1,8 +1,9 @@
-// A project's own work in a shared runtime: its operator is asked for that project, and answers with
-// nothing of another's.
+// One's own work in a shared runtime: its operator is asked for a project, as whoever asks, and answers
+// with nothing of anybody else's.
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
-import { useMay } from "@/app/may";
+import { hasOwnRole } from "@/app/may";
+import { useWho } from "@/app/who";
 import { useVersion } from "@/nouns/apps/queries";
 import { Asking } from "@/nouns/instances/asking";
 import { isAskable } from "@/nouns/instances/questions";
@@ -12,11 +13,14 @@ import { askRuntime } from "./queries";
 
 type View = Schemas["SharedRuntimeView"];
 
-/** For the projects with a part that this person sees; which of them he may ask for is the server's to say. */
+/** For the projects with a part where this person has a role himself: a wider one is no user there. */
 export function QueueAsking({ view, prefers }: { view: View; prefers: string | null }) {
+  const self = useWho();
+  const { tenant } = view.runtime;
   const names = view.attachments
     .filter((each) => each.phase === "attached")
-    .map((each) => each.project);
+    .map((each) => each.project)
+    .filter((project) => hasOwnRole(self, "scheduler.queue.read", { tenant, project }));
   const [chosen, setChosen] = useState("");
   const wanted = [chosen, prefers ?? ""].find((each) => names.includes(each));
   const project = wanted ?? names[0];
@@ -33,11 +37,9 @@ interface OneTerms {
 
 function OneQueue({ view, names, project, setChosen }: OneTerms) {
   const { tenant, runtime, app, version } = view.runtime;
-  const mayAsk = useMay(tenant, project)("shared_queue.read");
   const backend = useVersion(app, version).data?.read.backend;
-  if (names.length === 1 && !mayAsk) return null;
   return (
-    <Panel title={`Ask the queue of ${project}`} aside="each question is a record">
+    <Panel title={`Ask the queue of ${project}`} aside="your own work there; each question is a record">
       <div className="space-y-3">
         {names.length > 1 && (
           <Select
@@ -48,8 +50,7 @@ function OneQueue({ view, names, project, setChosen }: OneTerms) {
             className="max-w-60"
           />
         )}
-        {!mayAsk && <p className="text-muted">You have no key to read the queue of {project}.</p>}
-        {mayAsk && backend !== undefined && (
+        {backend !== undefined && (
           <Asking
             backend={backend}
             send={(argv, key) => askRuntime({ tenant, runtime, project }, argv, key)}
