@@ -30,6 +30,7 @@ from tests.support.slurm_app import (
     ask,
     house,
     members,
+    nothing_is_left,
     pid,
     runs,
     slurm,
@@ -76,12 +77,8 @@ def cluster(caller: HttpCaller, folder: Path, both: list[Agent]) -> Iterator[str
     until(lambda: runs(caller, path, workers=2), "jobs came back from both workers")
     yield path
     caller.ask("DELETE", path, key="delete")
-    until(lambda: not caller.ask("GET", ALL)["items"], "it is gone")
-    until(lambda: not caller.ask("GET", "/v1/leases")["items"], "all leases are back")
-    for agent in both:
-        until(lambda: not _left(agent.folder), f"no process of {agent.node} is left")  # noqa: B023
+    nothing_is_left(caller, both, operator_keys=folder / "keys")
     until(lambda: not list(storage.iterdir()), "nothing is left on its storage")
-    assert list((folder / "keys").iterdir()) == []
 
 
 def test_a_cluster_is_created_scaled_healed_and_deleted() -> None:
@@ -272,16 +269,3 @@ def it_goes_to_another_version_and_back(caller: HttpCaller, path: str) -> None:
         assert {each["version"] for each in there.values()} == {version}
         assert slurm(caller, path, "sinfo", "-hN", "-o", "%m").split() == [size, size]
         assert known <= jobs_of(caller, path)
-
-
-def _left(folder: Path) -> list[str]:
-    """Processes of Slurm that belong to a folder."""
-    mark, found = f"SLURM_CONF={folder}".encode(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if mark in (entry / "environ").read_bytes():
-                    found.append(entry.name)
-            except OSError:
-                continue
-    return found

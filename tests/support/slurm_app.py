@@ -197,3 +197,25 @@ def slurm(caller: HttpCaller, path: str, *argv: str) -> str:
     answer = ask(caller, path, member=CONTROLLER, do="slurm", argv=argv, wait_s=100)
     assert answer.get("code") == 0, answer
     return str(answer["out"])
+
+
+def nothing_is_left(caller: HttpCaller, agents: list[Agent], *, operator_keys: Path) -> None:
+    """Wait until the last instance is gone, and its leases, processes and keys with it."""
+    until(lambda: not caller.ask("GET", ALL)["items"], "it is gone")
+    until(lambda: not caller.ask("GET", "/v1/leases")["items"], "all leases are back")
+    for agent in agents:
+        until(lambda: not _left(agent.folder), f"no process of {agent.node} is left")  # noqa: B023
+    assert list(operator_keys.iterdir()) == []
+
+
+def _left(folder: Path) -> list[str]:
+    """Processes of Slurm that belong to a folder."""
+    mark, found = f"SLURM_CONF={folder}".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark in (entry / "environ").read_bytes():
+                    found.append(entry.name)
+            except OSError:
+                continue
+    return found

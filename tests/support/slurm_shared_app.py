@@ -142,8 +142,13 @@ class SharedApp:
         }
         plan = self.tina.ask("POST", f"{TENANT}/runtime-plans", wish)
         wish["accepted_digest"] = plan["digest"]
-        made = self.tina.ask("POST", f"{TENANT}/runtimes", wish, key="create")
-        self.instance = f"{TENANT}/projects/{OWNER}/instances/{made['instance_id']}"
+        self.tina.ask("POST", f"{TENANT}/runtimes", wish, key="create")
+        self.let_operator_in()
+
+    def let_operator_in(self) -> None:
+        """Give the operator of the runtime that there is its token."""
+        number = self.tina.ask("GET", ONE)["runtime"]["instance_id"]
+        self.instance = f"{TENANT}/projects/{OWNER}/instances/{number}"
         wish = {"ttl_s": 3_600}
         token = self.tina.ask("POST", f"{ONE}/operator-token", wish, key=None)["token"]
         (self.folder / "token").touch(mode=0o600)

@@ -23,6 +23,11 @@ export class Problem extends Error {
   }
 }
 
+/** Whether what was asked for is not there, or not any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Problem && error.code === "not_found";
+}
+
 /** What a response that is no success says; a body that is not ours (a proxy's page) is told as such. */
 export function problemOf(body: unknown, response: Response): Problem {
   const correlation = response.headers.get("x-correlation-id");

@@ -14,6 +14,7 @@ import { ScopeProvider, ScopeSwitcher } from "./scope";
 import { ShortcutHelp, useShortcuts } from "./shortcuts";
 import { choose, following, useThemeChoice } from "./theme";
 import { useRenewal } from "./renewal";
+import { pageOf } from "./where";
 import { useWho } from "./who";
 
 export function Shell() {
@@ -92,6 +93,7 @@ function Frame() {
 
 function Side({ isOpen, openHelp }: { isOpen: boolean; openHelp: () => void }) {
   const self = useWho();
+  const here = useRouterState({ select: (state) => pageOf(state.location.pathname) });
   return (
     <aside
       id="side"
@@ -109,9 +111,13 @@ function Side({ isOpen, openHelp }: { isOpen: boolean; openHelp: () => void }) {
           <Link
             key={to}
             to={to}
-            activeOptions={{ exact: to === "/" }}
-            className="flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-muted hover:bg-raised hover:text-ink"
-            activeProps={{ className: "bg-accent-soft !text-accent font-medium" }}
+            activeOptions={{ exact: true }}
+            aria-current={to === here ? "page" : undefined}
+            className={`flex items-center gap-2.5 rounded-md px-2.5 py-1.5 ${
+              to === here
+                ? "bg-accent-soft font-medium text-accent"
+                : "text-muted hover:bg-raised hover:text-ink"
+            }`}
           >
             <Icon size={16} aria-hidden /> {title}
           </Link>

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
-import { Problem } from "@/api/problem";
+import { isGone, Problem } from "@/api/problem";
 import { CopyButton } from "./copy";
 
 export function Skeleton({ lines = 3 }: { lines?: number }) {
@@ -63,16 +63,19 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
 export function Loaded<T>({
   query,
   lines,
+  isPart = false,
   children,
 }: {
   query: UseQueryResult<T>;
   lines?: number;
+  /** A part of a thing whose page says by itself that the thing is gone. */
+  isPart?: boolean;
   children: (data: T) => ReactNode;
 }) {
   if (query.data !== undefined) {
     return (
       <>
-        {query.isError && <Failed error={query.error} />}
+        {query.isError && !(isPart && isGone(query.error)) && <Failed error={query.error} />}
         {children(query.data)}
       </>
     );

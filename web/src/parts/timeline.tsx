@@ -6,6 +6,7 @@ import { spell } from "@/words/amounts";
 import { Age, moment } from "./age";
 import { CopyButton } from "./copy";
 import { RecordLink } from "./links";
+import { inRuns } from "./runs";
 import { Empty } from "./states";
 
 export type JournalRecord = Schemas["JournalRecord"];
@@ -14,19 +15,54 @@ export function Timeline({ records }: { records: JournalRecord[] }) {
   if (records.length === 0) return <Empty title="No records yet" />;
   return (
     <ol>
-      {records.map((record) => (
-        <Moment
-          key={record.seq}
-          kind={record.kind}
-          seq={record.seq}
-          tenant={record.tenant}
-          atMs={record.at_ms}
-          told={<>by {record.actor}</>}
-        >
-          <SealedRecord record={record} />
-        </Moment>
-      ))}
+      {inRuns(records).map((run) =>
+        run.length === 1 ? (
+          run.map((record) => <OneRecord key={record.seq} record={record} />)
+        ) : (
+          // Its oldest: as it grows, what was opened stays open.
+          <Run key={run.at(-1)?.seq} records={run} />
+        ),
+      )}
     </ol>
+  );
+}
+
+function OneRecord({ record }: { record: JournalRecord }) {
+  return (
+    <Moment
+      kind={record.kind}
+      seq={record.seq}
+      tenant={record.tenant}
+      atMs={record.at_ms}
+      told={<>by {record.actor}</>}
+    >
+      <SealedRecord record={record} />
+    </Moment>
+  );
+}
+
+/** What somebody did again and again, on one line: the rest is not to be searched for between. */
+function Run({ records }: { records: JournalRecord[] }) {
+  const newest = records[0];
+  if (newest === undefined) return null;
+  return (
+    <Moment
+      kind={newest.kind}
+      seq={newest.seq}
+      tenant={newest.tenant}
+      atMs={newest.at_ms}
+      told={
+        <>
+          by {newest.actor}, {records.length} times in a row
+        </>
+      }
+    >
+      <ol>
+        {records.map((record) => (
+          <OneRecord key={record.seq} record={record} />
+        ))}
+      </ol>
+    </Moment>
   );
 }
 

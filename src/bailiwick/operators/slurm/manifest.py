@@ -122,20 +122,77 @@ def _parameters(offer: SlurmOffer) -> dict[str, Any]:
 
 
 _SHARED_PARAMETERS: Final[dict[str, Any]] = {
-    "queues": {"type": "string", "minLength": 1, "maxLength": 500, "default": "main"},
-    "reserved_for": {"type": "string", "maxLength": 2_000, "default": "*"},
-    "min_job_age_s": {"type": "integer", "minimum": 2, "maximum": 3_600, "default": 60},
+    "queues": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 500,
+        "default": "main",
+        "description": "The queues that every project has, by comma.",
+    },
+    "reserved_for": {
+        "type": "string",
+        "maxLength": 2_000,
+        "default": "*",
+        "description": "The projects that may use what is reserved, by comma; * is all.",
+    },
+    "min_job_age_s": {
+        "type": "integer",
+        "minimum": 2,
+        "maximum": 3_600,
+        "default": 60,
+        "description": "Seconds for which Slurm knows a job that has ended.",
+    },
 }
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "port": {"type": "integer", "minimum": 0, "maximum": 65_455, "default": 0},
-        "partition": {"type": "string", "minLength": 1, "maxLength": 63, "default": "main"},
-        "kill_wait_s": {"type": "integer", "minimum": 1, "maximum": 3_600, "default": 30},
-        "max_time_min": {"type": "integer", "minimum": 0, "maximum": 525_600, "default": 0},
-        "storage": {"type": "string", "maxLength": 120, "default": ""},
-        "key_generation": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 1},
-        "pretend_gpus": {"type": "boolean", "default": False},
+        "port": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 65_455,
+            "default": 0,
+            "description": "The first of 80 ports on all machines; 0: by the instance's number.",
+        },
+        "partition": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 63,
+            "default": "main",
+            "description": "The name of the one partition.",
+        },
+        "kill_wait_s": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 3_600,
+            "default": 30,
+            "description": "Seconds that a job has between the request to end and its end.",
+        },
+        "max_time_min": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 525_600,
+            "default": 0,
+            "description": "The longest that a job may ask for, in minutes; 0 is no limit.",
+        },
+        "storage": {
+            "type": "string",
+            "maxLength": 120,
+            "default": "",
+            "description": "A folder that members see, where the controller keeps state and "
+            "accounts. Without it they are lost with the controller.",
+        },
+        "key_generation": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "default": 1,
+            "description": "Another number has another munge key made and taken.",
+        },
+        "pretend_gpus": {
+            "type": "boolean",
+            "default": False,
+            "description": "Count GPUs that are not on the machine; for trying things out.",
+        },
     },
 }

@@ -29,6 +29,8 @@ export interface Manifest {
   units: string[];
   upgrades: [string, string][];
   runbook: string;
+  /** The scheduler behind it. */
+  backend: string;
 }
 
 type Row = Record<string, unknown>;
@@ -54,6 +56,7 @@ export function readManifest(text: string): Manifest {
       .map(rowOf)
       .map((row) => [textOf(row.from), textOf(row.to)]),
     runbook: textOf(found.runbook),
+    backend: textOf(found.runtime_backend),
   };
 }
 

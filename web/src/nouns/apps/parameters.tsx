@@ -24,6 +24,13 @@ export function ParameterFields({ parameters, typed, set }: Terms) {
   );
 }
 
+/** What holds if nothing is typed. */
+export function emptySentence(fallback: unknown): string {
+  if (fallback === undefined) return "as the app decides";
+  if (fallback === "") return "nothing unless told";
+  return `${typeof fallback === "string" ? fallback : JSON.stringify(fallback)} unless told`;
+}
+
 function OneParameter({
   parameter,
   value,
@@ -34,9 +41,7 @@ function OneParameter({
   set: (value: string) => void;
 }) {
   const { name, type, choices, isRequired } = parameter;
-  const fallback =
-    parameter.fallback === undefined ? "" : (JSON.stringify(parameter.fallback) ?? "");
-  const empty = fallback === "" ? "as the app decides" : `${fallback} unless told`;
+  const empty = emptySentence(parameter.fallback);
   const label = `${parameter.title || name}${isRequired ? "" : " (optional)"}`;
   const hint = parameter.description || undefined;
   const options = choices ?? (type === "boolean" ? ["true", "false"] : null);

@@ -18,7 +18,10 @@ export function Members({ path, row }: { path: InstancePath; row: Schemas["Insta
   const query = useInstanceMembers(path);
   const mayChange = useMay(path.tenant, path.project)("instance_member.change");
   const cells: Cell<Member>[] = [
-    { header: "member", cell: (each) => each.component_key },
+    {
+      header: "member",
+      cell: (each) => <span className="whitespace-nowrap">{each.component_key}</span>,
+    },
     { header: "role", cell: (each) => each.role },
     { header: "phase", cell: (each) => <Badge word={each.phase} tone={memberTone(each.phase)} /> },
     { header: "version", cell: (each) => each.version },
@@ -45,7 +48,7 @@ export function Members({ path, row }: { path: InstancePath; row: Schemas["Insta
   }
   return (
     <Panel title="Members" flush>
-      <Loaded query={query}>
+      <Loaded query={query} isPart>
         {(members) =>
           members.length === 0 ? (
             <Empty title="No members yet" />

@@ -31,7 +31,7 @@ export function Operations({ path }: { path: InstancePath }) {
   const query = useOperations(path);
   return (
     <Panel title="Operations" flush>
-      <Loaded query={query}>
+      <Loaded query={query} isPart>
         {(rows) =>
           rows.length === 0 ? (
             <Empty title="None yet" />

@@ -2,6 +2,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
+import { isGone } from "@/api/problem";
 import { useMay } from "@/app/may";
 import { useVersion, useVersions } from "@/nouns/apps/queries";
 import { instanceTone } from "@/nouns/runtimes/tones";
@@ -17,10 +18,19 @@ import { Story } from "@/parts/story";
 import { Facts, Panel } from "@/parts/panel";
 import { Loaded } from "@/parts/states";
 import { spell } from "@/words/amounts";
+import { Asking } from "./asking";
 import { Endpoints } from "./endpoints";
 import { Members } from "./members";
 import { Operations } from "./operations";
-import { changeInstance, deleteInstance, useInstance, type InstancePath } from "./queries";
+import {
+  askInstance,
+  changeInstance,
+  deleteInstance,
+  useInstance,
+  type InstancePath,
+} from "./queries";
+import { isAskable } from "./questions";
+import { ToldUsage } from "./told-usage";
 
 type Instance = Schemas["Instance"];
 
@@ -32,6 +42,7 @@ export function Page() {
   };
   const path = { tenant, project, instance_id: Number(id) };
   const query = useInstance(path);
+  if (query.data !== undefined && isGone(query.error)) return <Gone path={path} row={query.data} />;
   return <Loaded query={query}>{(row) => <InstanceView path={path} row={row} />}</Loaded>;
 }
 
@@ -72,7 +83,6 @@ function InstanceView({ path, row }: { path: InstancePath; row: Instance }) {
               </li>
             ))}
           </ul>
-          {row.reason !== null && <p className="mt-2">{row.reason}</p>}
         </Panel>
       )}
       <div className="grid gap-4 lg:grid-cols-2">
@@ -94,6 +104,7 @@ function InstanceView({ path, row }: { path: InstancePath; row: Instance }) {
             ))}
             <Facts
               rows={[
+                ["its operator says", row.reason],
                 ["generation", row.generation],
                 [
                   "seen by its operator",
@@ -107,11 +118,53 @@ function InstanceView({ path, row }: { path: InstancePath; row: Instance }) {
       </div>
       <Members path={path} row={row} />
       <Operations path={path} />
+      {!isShared && <Queue path={path} row={row} />}
+      <ToldUsage path={path} />
       <Endpoints path={path} name={row.name} />
-      <Story
-        of={{ subject: "instance", name: String(row.instance_id), tenant: path.tenant, project: path.project }}
-      />
+      <StoryOfIt path={path} />
     </ObjectPage>
+  );
+}
+
+/** It was there, and is not any more: what is left of it is what happened. */
+function Gone({ path, row }: { path: InstancePath; row: Instance }) {
+  return (
+    <ObjectPage
+      noun="instance"
+      name={`${row.name} (${row.instance_id})`}
+      state={<Badge word="gone" tone="quiet" />}
+      command={`bailiwick app instance list --tenant ${row.tenant} --project ${row.project}`}
+    >
+      <Panel title="It is deleted">
+        <p role="status">
+          Its members have ended and their leases are given back. What it used stays on the bill of{" "}
+          <PlaceLink tenant={row.tenant} project={row.project} />.
+        </p>
+      </Panel>
+      <StoryOfIt path={path} />
+    </ObjectPage>
+  );
+}
+
+function StoryOfIt({ path }: { path: InstancePath }) {
+  const { tenant, project, instance_id } = path;
+  return <Story of={{ subject: "instance", name: String(instance_id), tenant, project }} />;
+}
+
+/** Its own queue, for who may ask it; behind a shared runtime it is asked there. */
+function Queue({ path, row }: { path: InstancePath; row: Instance }) {
+  const mayAsk = useMay(path.tenant, path.project)("instance_queue.read");
+  if (!mayAsk || !isAskable(row.phase)) return null;
+  return (
+    <Panel title="Ask its queue" aside="each question is a record">
+      <Asking
+        backend={row.runtime_backend}
+        send={(argv, key) => askInstance(path, argv, key)}
+        command={(words) =>
+          `bailiwick app call ${row.name} read --tenant ${row.tenant} --project ${row.project} -- ${words}`
+        }
+      />
+    </Panel>
   );
 }
 

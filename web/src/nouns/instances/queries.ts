@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "@/api/client";
+import { isGone } from "@/api/problem";
 import { useRows } from "@/api/rows";
 
 export interface Place {
@@ -27,10 +28,14 @@ export function useInstances({ tenant, project }: { tenant: string | null; proje
   );
 }
 
+/** Every few seconds while it is there: what was deleted is not asked for for ever. */
+const whileThere = (query: { state: { error: Error | null } }) =>
+  isGone(query.state.error) ? false : EVERY_MS;
+
 export function useInstance(path: InstancePath) {
   return useQuery({
     queryKey: ["instances", path],
-    refetchInterval: EVERY_MS,
+    refetchInterval: whileThere,
     queryFn: () => ask(api.GET(ONE, { params: { path } })),
   });
 }
@@ -38,7 +43,7 @@ export function useInstance(path: InstancePath) {
 export function useInstanceMembers(path: InstancePath, isOn = true) {
   return useQuery({
     queryKey: ["instances", path, "members"],
-    refetchInterval: EVERY_MS,
+    refetchInterval: whileThere,
     enabled: isOn,
     queryFn: async () => {
       const params = { path, query: { limit: 200 } };
@@ -50,7 +55,7 @@ export function useInstanceMembers(path: InstancePath, isOn = true) {
 export function useOperations(path: InstancePath) {
   return useQuery({
     queryKey: ["instances", path, "operations"],
-    refetchInterval: EVERY_MS,
+    refetchInterval: whileThere,
     queryFn: async () => {
       const params = { path, query: { limit: 50 } };
       return (await ask(api.GET(`${ONE}/operations`, { params }))).items;
@@ -64,6 +69,21 @@ export function useEndpoints(path: InstancePath, isOn: boolean) {
     enabled: isOn,
     queryFn: async () => (await ask(api.GET(`${ONE}/endpoints`, { params: { path } }))).items,
   });
+}
+
+export function useToldUsage(path: InstancePath, isOn: boolean) {
+  return useQuery({
+    queryKey: ["instances", path, "usage"],
+    enabled: isOn,
+    queryFn: () => ask(api.GET(`${ONE}/usage`, { params: { path } })),
+  });
+}
+
+/** The same key asks nothing anew: it goes on waiting. */
+export function askInstance(path: InstancePath, argv: string[], key: string) {
+  const headers = { "Idempotency-Key": key };
+  const body = { argv, stdin: "", wait_s: 20, within_s: 120 };
+  return ask(api.POST(`${ONE}/calls/read`, { params: { path }, body, headers }));
 }
 
 export function createInstance(path: Place, body: Schemas["NewInstance"], dryRun: boolean) {

@@ -15,6 +15,7 @@ import { Loaded } from "@/parts/states";
 import { span } from "@/words/amounts";
 import { Attachments } from "./attachments";
 import { deleteRuntime, useRuntime } from "./queries";
+import { QueueAsking } from "./queue-asking";
 import { Queues } from "./queues";
 import { instanceTone } from "./tones";
 import { Usage } from "./usage";
@@ -76,6 +77,7 @@ function RuntimeView({ view }: { view: View }) {
       <Attachments view={view} />
       <Workers view={view} />
       <Queues view={view} asks={project} />
+      <QueueAsking view={view} prefers={project} />
       <Usage view={view} />
       <Story of={{ subject: "runtime", name: path.runtime, tenant: path.tenant }} />
     </ObjectPage>
@@ -137,23 +139,30 @@ function whatRows(row: Schemas["SharedRuntimeRow"]): [string, React.ReactNode][]
     ],
     ["environment", row.environment],
     ["controller on", where.length === 0 ? "any node" : `nodes with ${where.join(", ")}`],
-    [
-      "instance",
-      <Link
-        to="/tenants/$tenant/projects/$project/instances/$id"
-        params={{
-          tenant: row.tenant,
-          project: row.owner_project,
-          id: String(row.instance_id),
-        }}
-        className="link"
-      >
-        {row.instance_id}
-      </Link>,
-    ],
+    ["instance", <BehindIt row={row} />],
     ["since", <Age ms={row.created_ms} />],
     ["record", row.seq],
   ];
+}
+
+/** It is the owner record's: a link for who may read it there. */
+function BehindIt({ row }: { row: Schemas["SharedRuntimeRow"] }) {
+  const mayRead = useMay(row.tenant, row.owner_project)("instance.read");
+  if (!mayRead) return row.instance_id;
+  const params = {
+    tenant: row.tenant,
+    project: row.owner_project,
+    id: String(row.instance_id),
+  };
+  return (
+    <Link
+      to="/tenants/$tenant/projects/$project/instances/$id"
+      params={params}
+      className="link"
+    >
+      {row.instance_id}
+    </Link>
+  );
 }
 
 function ownerRows(view: View): [string, React.ReactNode][] {

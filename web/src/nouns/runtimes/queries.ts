@@ -119,6 +119,13 @@ export function maySubmit(path: Part, body: Schemas["SubmitQuestion"]) {
   return ask(api.POST(address, { params: { path }, body }));
 }
 
+/** The same key asks nothing anew: it goes on waiting. */
+export function askRuntime(path: Part, argv: string[], key: string) {
+  const address = "/v1/tenants/{tenant}/runtimes/{runtime}/projects/{project}/calls/read";
+  const body = { argv, stdin: "", wait_s: 20, within_s: 120 };
+  return ask(api.POST(address, { params: { path }, body, headers: { "Idempotency-Key": key } }));
+}
+
 // -- settlement -------------------------------------------------------------------------------
 
 export function planSettlement(path: Runtime, body: Schemas["NewSettlement"]) {
