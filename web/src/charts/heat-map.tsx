@@ -8,16 +8,17 @@ export interface Strip {
   name: string;
   /** One colour for each device; null where it is free. */
   cells: (string | null)[];
-  told: (cell: number) => string;
 }
 
 interface HeatMapTerms {
   strips: Strip[];
   label: string;
+  /** What a cell of a strip is, in words. */
+  told: (strip: number, cell: number) => string;
   onOpen: (name: string) => void;
 }
 
-export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
+export function HeatMap({ strips, label, told, onOpen }: HeatMapTerms) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -50,11 +51,10 @@ export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
   }
   function move(event: MouseEvent) {
     const hit = point(event);
-    const strip = hit === null ? undefined : strips[hit.strip];
-    if (hit === null || strip === undefined) return setTip(null);
+    if (hit === null) return setTip(null);
     const box = frame.current?.getBoundingClientRect();
     setTip({
-      text: strip.told(hit.cell),
+      text: told(hit.strip, hit.cell),
       x: event.clientX - (box?.left ?? 0),
       y: event.clientY - (box?.top ?? 0),
     });

@@ -32,6 +32,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.picture.kept import PictureBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
@@ -69,6 +70,8 @@ class Parts:
     """How many may watch at a time, and how often they are told that nothing happened."""
     changes: ChangeBook = field(default_factory=ChangeBook)
     """What those who watch only for what became old share."""
+    pictures: PictureBook = field(default_factory=PictureBook)
+    """The fleet as one answer, made once for all who may see all of it."""
     ending: asyncio.Event | None = None
     """Set when the server is about to stop: those who watch are let go."""
     telemetry: Telemetry | None = None
