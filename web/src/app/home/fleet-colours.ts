@@ -1,7 +1,7 @@
 // Which colour every GPU of the fleet has. Colours of tenants are spread by their order, so that the
 // same tenants have the same colours on every screen.
 import type { Schemas } from "@/api/client";
-import type { Strip } from "@/charts/heat-map";
+import type { Paint, Strip } from "@/charts/heat-map";
 import type { Cells, Picture, Placed } from "@/nouns/nodes/picture";
 import { generation, spell } from "@/words/amounts";
 import { assertNever } from "@/words/assert-never";
@@ -64,28 +64,33 @@ export interface LegendRow {
   many: number;
 }
 
-/** A strip for each node with GPUs, and what its colours mean, in one pass over the cells. */
-export function paint(picture: Picture, { placed, holder }: Cells, by: By, theme: Theme) {
-  const words = wordsOf(picture, by);
-  const colours = new Map(words.map((word, at) => [word, hue(at, theme)]));
-  const counts = new Map<string, number>();
-  const strips: Strip[] = placed.map(({ node, first, gpus }) => ({
-    name: picture.nodes.node[node] ?? "",
-    cells: gpus.map((_, at) => {
-      const word = wordOf(picture, node, holder[first + at] ?? -1, by);
-      counts.set(word, (counts.get(word) ?? 0) + 1);
-      return colours.get(word) ?? null;
-    }),
+/** A strip for each node with GPUs. */
+export function stripsOf({ nodes }: Picture, { placed }: Cells): Strip[] {
+  return placed.map(({ node, first, gpus }) => ({
+    name: nodes.node[node] ?? "",
+    first,
+    cells: gpus.length,
   }));
+}
+
+/** The colour of every cell, and what the colours mean, in one pass. */
+export function paintOf(picture: Picture, { placed, holder }: Cells, by: By, theme: Theme) {
+  const words = wordsOf(picture, by);
+  const places = new Map(words.map((word, at) => [word, at + 1]));
+  const cells = new Uint16Array(holder.length);
+  const counts = new Array<number>(words.length + 1).fill(0);
+  for (const { node, first, gpus } of placed) {
+    for (let at = first; at < first + gpus.length; at += 1) {
+      const place = places.get(wordOf(picture, node, holder[at] ?? -1, by)) ?? 0;
+      cells[at] = place;
+      counts[place] = (counts[place] ?? 0) + 1;
+    }
+  }
+  const paint: Paint = { colours: [null, ...words.map((_, at) => hue(at, theme))], cells };
   const legend: LegendRow[] = words
-    .map((word) => ({
-      name: spell(word),
-      colour: colours.get(word) ?? null,
-      many: counts.get(word) ?? 0,
-    }))
+    .map((word, at) => ({ name: spell(word), colour: hue(at, theme), many: counts[at + 1] ?? 0 }))
     .filter((row) => row.many > 0);
-  legend.push({ name: FREE, colour: null, many: counts.get(FREE) ?? 0 });
-  return { strips, legend };
+  return { paint, legend: [...legend, { name: FREE, colour: null, many: counts[0] ?? 0 }] };
 }
 
 /** What a cell is, in words. */

@@ -8,7 +8,7 @@ import { cellsOf, type Picture } from "@/nouns/nodes/picture";
 import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
 import { count } from "@/words/amounts";
-import { paint, toldOf, type By } from "./fleet-colours";
+import { paintOf, stripsOf, toldOf, type By } from "./fleet-colours";
 
 const CHOICES: By[] = ["tenant", "class", "state"];
 
@@ -46,8 +46,9 @@ function Drawn({ picture, by }: { picture: Picture; by: By }) {
   const navigate = useNavigate();
   const theme = useShownTheme();
   const cells = useMemo(() => cellsOf(picture), [picture]);
-  const { strips, legend } = useMemo(
-    () => paint(picture, cells, by, theme),
+  const strips = useMemo(() => stripsOf(picture, cells), [picture, cells]);
+  const { paint, legend } = useMemo(
+    () => paintOf(picture, cells, by, theme),
     [picture, cells, by, theme],
   );
   if (strips.length === 0) return <Empty title="No node has a GPU" />;
@@ -56,6 +57,7 @@ function Drawn({ picture, by }: { picture: Picture; by: By }) {
     <>
       <HeatMap
         strips={strips}
+        paint={paint}
         label={label}
         told={(strip, cell) => {
           const place = cells.placed[strip];
