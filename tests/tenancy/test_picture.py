@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,16 +123,6 @@ def test_a_tenant_sees_its_own_and_of_others_only_that_it_is_not_free(house: Htt
     assert "free_milli" not in seen(house, "fleet_operator")["nodes"]
 
 
-def test_who_may_read_nodes_and_no_leases_is_shown_no_holder(house: HttpHouse) -> None:
-    taken(house, OTHER, 5)
-    agents = house.ask("node_agent", "GET", PATH)
-    if agents.status_code == 200:
-        assert as_leases(agents.json()) == []
-        assert FOREIGN not in agents.text
-    else:
-        assert agents.status_code == 403
-
-
 def test_what_others_do_elsewhere_does_not_move_a_tenants_picture(house: HttpHouse) -> None:
     taken(house, ME, 1)
     before = house.ask(ME, "GET", PATH)
@@ -165,10 +153,10 @@ def test_a_tenant_cannot_ask_whether_the_whole_picture_is_as_he_guesses(house: H
 
 
 def test_it_is_packed_for_who_takes_that_and_the_same_for_who_does_not(house: HttpHouse) -> None:
+    taken(house, OTHER, 5)
     plain = house.ask("fleet_operator", "GET", PATH, headers={"Accept-Encoding": "identity"})
     packed = house.ask("fleet_operator", "GET", PATH, headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in plain.headers
-    if len(plain.content) >= 1_000:
-        assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"])
     assert packed.content == plain.content  # the client unpacks it
-    assert json.loads(gzip.decompress(gzip.compress(plain.content))) == plain.json()

@@ -25,13 +25,13 @@ from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.replica import Role, View
 from bailiwick.services.caller import Caller
 from bailiwick.services.nodes import room_of
-from bailiwick.services.picture.columns import Plain, PartSight, draw
+from bailiwick.services.picture.columns import PartSight, Plain, draw
 
 SHARE: Final = 25
 """After one was made, so many times as long passes until the next."""
 WAIT_S_MAX: Final = 3.0
 KEPT_S: Final = 5.0
-PACKED_FROM_BYTES: Final = 1_000
+PACKED_FROM_BYTES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,18 @@ class PictureBook:
         return found
 
     async def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._kept is None:
-            return
-        due_s = self._made_s + min(WAIT_S_MAX, SHARE * self._kept.cost_s)
-        await asyncio.sleep(min(WAIT_S_MAX, max(0.0, due_s - loop.time())))
+        if self._kept is not None:
+            since_s = loop.time() - self._made_s
+            await asyncio.sleep(rest_s(self._kept.cost_s, since_s=since_s))
+
+
+def rest_s(cost_s: float, *, since_s: float) -> float:
+    """How long still until the next may be made, after one that cost so much.
+
+    >>> rest_s(0.02, since_s=0.1), rest_s(0.02, since_s=9.0), rest_s(1.0, since_s=0.0)
+    (0.4, 0.0, 3.0)
+    """
+    return max(0.0, min(WAIT_S_MAX, SHARE * cost_s) - since_s)
 
 
 def _sees_all(caller: Caller) -> bool:
