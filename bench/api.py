@@ -38,6 +38,7 @@ START_S = 120.0
 
 _LISTENS = re.compile(r"^Bailiwick listens on (\S+) as ", re.MULTILINE)
 _LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)
+_ETAG = re.compile(rb"^etag: (\S+)", re.IGNORECASE | re.MULTILINE)
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
@@ -46,21 +47,27 @@ class Line:
 
     def __init__(self, host: str, port: int, token: str) -> None:
         self._where, self._token = (host, port), token
+        self.etag: bytes | None = None
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
-        """Status and content of an answer."""
+    async def ask(
+        self, method: str, path: str, body: object = None, *, known: bytes | None = None
+    ) -> tuple[int, bytes]:
+        """Status and content of an answer; nothing of one that is still the ``known``."""
         if self._streams is None:
             self._streams = await asyncio.open_connection(*self._where)
         reader, writer = self._streams
         data = b"" if body is None else json.dumps(body).encode()
         writer.write(
             f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {self._token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode()
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n".encode()
+            + (b"" if known is None else b"If-None-Match: " + known + b"\r\n")
+            + b"\r\n"
             + data
         )
         head = await reader.readuntil(b"\r\n\r\n")
-        found = _LENGTH.search(head)
+        found, tag = _LENGTH.search(head), _ETAG.search(head)
+        self.etag = None if tag is None else tag[1]
         content = await reader.readexactly(int(found[1])) if found else b""
         return int(head[9:12]), content
 

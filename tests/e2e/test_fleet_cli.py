@@ -61,3 +61,18 @@ def test_a_member_is_told_what_he_could_be_given_and_what_his_quota_leaves(as_on
     listed = as_one("project_member@lab", "lab", "node", "list")
     assert next(each.split() for each in listed.splitlines() if "hopper" in each)[7] == "1"
     assert "1 GPUs" in as_one("project_member@lab", "lab", "node", "show", "g2")
+
+
+def test_the_map_shows_an_operator_every_holder_and_a_member_his_own_alone(as_one: Cli) -> None:
+    gpus = ("--gpu", "4xnvidia_hopper:80GiB")
+    as_one("fleet_admin", "lab", "node", "register", "g2", "--cpus", "8", "--mem", "8GiB", *gpus)
+    for tenant, many in (("rival", "2"), ("lab", "1")):
+        hold = ("lease", "request", "--gpus", many, "--no-wait", "--project", "p")
+        as_one(f"project_member@{tenant}", tenant, *hold)
+    lines = as_one("fleet_operator", "lab", "fleet", "--map").splitlines()
+    assert lines[0].split() == ["g2", "bba."]
+    assert {"a  lab: 1", "b  rival: 2", ".  free: 1"} <= set(lines)
+    told = as_one("project_member@lab", "lab", "fleet", "--map")
+    assert "rival" not in told
+    assert told.splitlines()[0].split() == ["g2", "xxa."]
+    assert '"whole": false' in as_one("project_member@lab", "lab", "fleet", "--map", "-o", "json")

@@ -148,7 +148,7 @@ async def list_nodes(
     def read(view: View) -> Rows[NodeStanding]:
         entries = view.state.ledger.entries.values()
         rows, following = page_of(entries, after=after, limit=limit, key=lambda e: str(e.id))
-        room = _room(caller, view)
+        room = room_of(caller, view)
         return [_standing(view, entry, room=room) for entry in rows], following
 
     rows, following = await caller.read(read)
@@ -164,7 +164,7 @@ async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStand
 
     def read(view: View) -> NodeStanding:
         entry = view.state.ledger.entry(node)
-        return _standing(view, entry, room=_room(caller, view))
+        return _standing(view, entry, room=room_of(caller, view))
 
     found = await caller.read(read)
     return (await books.fill_in([found]))[0]
@@ -213,7 +213,7 @@ async def lift_quarantine(caller: Caller, node: str, *, override: bool, note: st
     return await caller.change(LiftQuarantine(node, override, note))
 
 
-def _room(caller: Caller, view: View) -> RoomOn:
+def room_of(caller: Caller, view: View) -> RoomOn:
     """What the caller could be given on a machine; who may look anywhere is told what is free."""
     directory = view.state.directory
     if caller.may(FLEET):

@@ -124,6 +124,60 @@ class Node(Model):
     gpus_free_milli: list[int] = Field(default_factory=list)
 
 
+class PictureNodes(Model):
+    """The nodes of a picture as columns, by name: the same place in each is the same node.
+
+    ``kind``, ``mode`` and ``attestation`` are places in the picture's tables. ``free_milli`` has
+    what you could be given of each GPU; it is there if the picture is not whole.
+    """
+
+    node: list[str]
+    kind: list[int]
+    mode: list[int]
+    quarantined: list[int]
+    takes_leases: list[int]
+    attestation: list[int]
+    free_milli: list[list[int]] | None = None
+
+
+class PictureHeld(Model):
+    """The leases that hold GPUs as columns, by their numbers.
+
+    ``node`` is a place in the columns of nodes, ``devices`` the GPUs that it holds there as bits
+    (1 is the first), ``milli`` its share of each, ``tenant`` and ``lease_class`` places in the
+    picture's tables, ``ending`` whether it has to go.
+    """
+
+    lease_id: list[int]
+    node: list[int]
+    devices: list[int]
+    milli: list[int]
+    tenant: list[int]
+    lease_class: list[int]
+    ending: list[int]
+
+
+class Picture(Model):
+    """Every node and GPU, and who holds it, as columns with words as places in tables.
+
+    ``whole`` says whether all leases are in it; else they are those that you may read, and of
+    what others hold nothing is told but that you could not be given it. ``kinds`` are the rows of
+    GPUs that nodes have, by generation. ``leases`` and ``waiting`` count all of them, with and
+    without GPUs, if the picture is whole.
+    """
+
+    whole: bool
+    leases: int | None
+    waiting: int | None
+    tenants: list[str]
+    kinds: list[list[_Generation]]
+    modes: list[_Mode]
+    attestations: list[Annotated[AttestationState, Field(strict=False)]]
+    lease_classes: list[_LeaseClass]
+    nodes: PictureNodes
+    held: PictureHeld
+
+
 class Heard(Model):
     """A heartbeat was heard: how often one is expected, and after what silence a node is gone.
 

@@ -54,9 +54,11 @@ export function keysOf(noun: ChangeNoun): string[] {
     case "tenants":
       return ["tenants", "may"];
     case "leases":
-      return ["leases", "plan"];
+      return ["leases", "plan", "fleet"];
     case "nodes":
-      return ["nodes", "attestation-policy"];
+      return ["nodes", "attestation-policy", "fleet"];
+    case "queue":
+      return ["queue", "fleet"];
     case "accounts":
     case "findings":
     case "graphs":
@@ -65,7 +67,6 @@ export function keysOf(noun: ChangeNoun): string[] {
     case "isolation":
     case "jobs":
     case "members":
-    case "queue":
     case "quota":
     case "rates":
     case "records":

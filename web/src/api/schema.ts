@@ -641,6 +641,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/fleet/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the fleet as one picture
+         * @description Every node and GPU, and who holds it, as far as the caller may see; the same bytes for all.
+         *
+         *     While the server is busy one picture is made for all who ask within a moment.
+         *
+         *     Needs the permission `scheduler.node.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["fleet_picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/graphs": {
         parameters: {
             query?: never;
@@ -9365,6 +9389,82 @@ export interface components {
          */
         PendingReason: "misconfigured" | "forbidden" | "exceeds_maximum" | "waiting_for_quota" | "waiting_for_capacity" | "fragmented" | "waiting_for_victims" | "not_yet_looked_at";
         /**
+         * Picture
+         * @description Every node and GPU, and who holds it, as columns with words as places in tables.
+         *
+         *     ``whole`` says whether all leases are in it; else they are those that you may read, and of
+         *     what others hold nothing is told but that you could not be given it. ``kinds`` are the rows of
+         *     GPUs that nodes have, by generation. ``leases`` and ``waiting`` count all of them, with and
+         *     without GPUs, if the picture is whole.
+         */
+        Picture: {
+            /** Attestations */
+            attestations: components["schemas"]["AttestationState"][];
+            held: components["schemas"]["PictureHeld"];
+            /** Kinds */
+            kinds: components["schemas"]["HardwareGeneration"][][];
+            /** Lease Classes */
+            lease_classes: components["schemas"]["LeaseClass"][];
+            /** Leases */
+            leases: number | null;
+            /** Modes */
+            modes: components["schemas"]["NodeMode"][];
+            nodes: components["schemas"]["PictureNodes"];
+            /** Tenants */
+            tenants: string[];
+            /** Waiting */
+            waiting: number | null;
+            /** Whole */
+            whole: boolean;
+        };
+        /**
+         * PictureHeld
+         * @description The leases that hold GPUs as columns, by their numbers.
+         *
+         *     ``node`` is a place in the columns of nodes, ``devices`` the GPUs that it holds there as bits
+         *     (1 is the first), ``milli`` its share of each, ``tenant`` and ``lease_class`` places in the
+         *     picture's tables, ``ending`` whether it has to go.
+         */
+        PictureHeld: {
+            /** Devices */
+            devices: number[];
+            /** Ending */
+            ending: number[];
+            /** Lease Class */
+            lease_class: number[];
+            /** Lease Id */
+            lease_id: number[];
+            /** Milli */
+            milli: number[];
+            /** Node */
+            node: number[];
+            /** Tenant */
+            tenant: number[];
+        };
+        /**
+         * PictureNodes
+         * @description The nodes of a picture as columns, by name: the same place in each is the same node.
+         *
+         *     ``kind``, ``mode`` and ``attestation`` are places in the picture's tables. ``free_milli`` has
+         *     what you could be given of each GPU; it is there if the picture is not whole.
+         */
+        PictureNodes: {
+            /** Attestation */
+            attestation: number[];
+            /** Free Milli */
+            free_milli?: number[][] | null;
+            /** Kind */
+            kind: number[];
+            /** Mode */
+            mode: number[];
+            /** Node */
+            node: string[];
+            /** Quarantined */
+            quarantined: number[];
+            /** Takes Leases */
+            takes_leases: number[];
+        };
+        /**
          * Piece
          * @description Evidence of one kind, by its parts.
          */
@@ -13182,6 +13282,49 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Page_Finding_"];
                 };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    fleet_picture: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` that was read; if it is still so, the answer is 304. */
+                "If-None-Match"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture; `ETag` is a digest of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Picture"];
+                };
+            };
+            /** @description It is as `If-None-Match` says */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];

@@ -13,6 +13,7 @@ import {
 import { readSession } from "@/api/session";
 import { PageHead } from "@/parts/object-page";
 import { Empty, Failed, Skeleton } from "@/parts/states";
+import { Page as HomePage, loadHome } from "./home/page";
 import { printedCode } from "./code";
 import { LoginPage } from "./login";
 import { Shell } from "./shell";
@@ -48,7 +49,8 @@ export function makeRouter(client: QueryClient) {
     beforeLoad: async () => {
       const session = printedCode() === "" ? await client.fetchQuery(sessionQuery) : null;
       if (session === null) throw redirect({ to: "/login" });
-      await client.ensureQueryData(selfQuery);
+      const self = await client.ensureQueryData(selfQuery);
+      if (window.location.pathname === "/") loadHome(self);
     },
   });
   const page = <Path extends string>(
@@ -62,7 +64,7 @@ export function makeRouter(client: QueryClient) {
     });
 
   const pages = [
-    page("/", () => import("./home/page")),
+    createRoute({ getParentRoute: () => inside, path: "/", component: HomePage }),
     page("/run", () => import("@/nouns/jobs/run")),
     page("/jobs", () => import("@/nouns/jobs/list")),
     page("/jobs/$id", () => import("@/nouns/jobs/page")),

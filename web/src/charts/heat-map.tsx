@@ -6,18 +6,27 @@ import { layOut, stripAt, type Layout } from "./strips";
 
 export interface Strip {
   name: string;
-  /** One colour for each device; null where it is free. */
-  cells: (string | null)[];
-  told: (cell: number) => string;
+  /** Where its cells begin among all. */
+  first: number;
+  cells: number;
+}
+
+/** Which colour each cell has: a place among the colours; null stands for a free one. */
+export interface Paint {
+  colours: readonly (string | null)[];
+  cells: Uint16Array;
 }
 
 interface HeatMapTerms {
   strips: Strip[];
+  paint: Paint;
   label: string;
+  /** What a cell of a strip is, in words. */
+  told: (strip: number, cell: number) => string;
   onOpen: (name: string) => void;
 }
 
-export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
+export function HeatMap({ strips, paint, label, told, onOpen }: HeatMapTerms) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -33,15 +42,15 @@ export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
   const layout = useMemo(
     () =>
       layOut(
-        strips.map((strip) => strip.cells.length),
+        strips.map((strip) => strip.cells),
         width,
       ),
     [strips, width],
   );
   // Not for a tip that moves: a picture of ten thousand nodes is drawn only when it changes.
   useEffect(() => {
-    if (canvas.current !== null && width > 0) draw(canvas.current, strips, layout);
-  }, [strips, layout, width, theme]);
+    if (canvas.current !== null && width > 0) draw(canvas.current, strips, layout, paint);
+  }, [strips, layout, paint, width, theme]);
 
   function point(event: MouseEvent) {
     const box = canvas.current?.getBoundingClientRect();
@@ -50,11 +59,10 @@ export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
   }
   function move(event: MouseEvent) {
     const hit = point(event);
-    const strip = hit === null ? undefined : strips[hit.strip];
-    if (hit === null || strip === undefined) return setTip(null);
+    if (hit === null) return setTip(null);
     const box = frame.current?.getBoundingClientRect();
     setTip({
-      text: strip.told(hit.cell),
+      text: told(hit.strip, hit.cell),
       x: event.clientX - (box?.left ?? 0),
       y: event.clientY - (box?.top ?? 0),
     });
@@ -87,24 +95,40 @@ export function HeatMap({ strips, label, onOpen }: HeatMapTerms) {
   );
 }
 
-function draw(canvas: HTMLCanvasElement, strips: Strip[], layout: Layout): void {
+/** Pixel by pixel in memory, then at once: eighty thousand rectangles would be a long frame. */
+function draw(canvas: HTMLCanvasElement, strips: Strip[], layout: Layout, paint: Paint): void {
   const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(layout.width * scale);
-  canvas.height = Math.round(layout.height * scale);
+  const wide = Math.round(layout.width * scale);
+  const high = Math.round(layout.height * scale);
+  if (canvas.width !== wide) canvas.width = wide;
+  if (canvas.height !== high) canvas.height = high;
   const pen = canvas.getContext("2d");
-  if (pen === null) return;
-  pen.scale(scale, scale);
+  if (pen === null || wide === 0 || high === 0) return;
   const free = getComputedStyle(canvas).getPropertyValue("--line");
+  const inks = Uint32Array.from(paint.colours, (colour) => ink(pen, colour ?? free));
+  const image = pen.createImageData(wide, high);
+  const pixels = new Uint32Array(image.data.buffer);
   const { cell, gap } = layout;
-  let held = "";
   strips.forEach((strip, at) => {
     const place = layout.places[at];
     if (place === undefined) return;
-    strip.cells.forEach((colour, index) => {
-      const wanted = colour ?? free;
-      // To name a colour costs more than to paint a cell with it.
-      if (wanted !== held) pen.fillStyle = held = wanted;
-      pen.fillRect(place.x + index * (cell + gap), place.y, cell, cell);
-    });
+    const top = Math.round(place.y * scale);
+    const bottom = Math.min(high, Math.round((place.y + cell) * scale));
+    for (let index = 0; index < strip.cells; index += 1) {
+      const x = place.x + index * (cell + gap);
+      const left = Math.round(x * scale);
+      const right = Math.min(wide, Math.round((x + cell) * scale));
+      const wanted = inks[paint.cells[strip.first + index] ?? 0] ?? 0;
+      for (let y = top; y < bottom; y += 1) pixels.fill(wanted, y * wide + left, y * wide + right);
+    }
   });
+  pen.putImageData(image, 0, 0);
+}
+
+/** A colour as the bytes of a pixel. */
+function ink(pen: CanvasRenderingContext2D, colour: string): number {
+  pen.clearRect(0, 0, 1, 1);
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, 1, 1);
+  return new Uint32Array(pen.getImageData(0, 0, 1, 1).data.buffer)[0] ?? 0;
 }

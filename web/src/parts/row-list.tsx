@@ -13,6 +13,7 @@ interface RowListTerms<T> {
   empty: ReactNode;
   keep?: (row: T) => boolean;
   heightMax?: string;
+  isPlain?: boolean;
 }
 
 export function RowList<T extends object>({
@@ -23,6 +24,7 @@ export function RowList<T extends object>({
   empty,
   keep,
   heightMax,
+  isPlain,
 }: RowListTerms<T>) {
   const { query } = rows;
   const all = rows.rows;
@@ -53,6 +55,7 @@ export function RowList<T extends object>({
           isFetching={query.isFetchingNextPage}
           fetchMore={() => void query.fetchNextPage()}
           heightMax={heightMax}
+          isPlain={isPlain}
         />
       )}
       {rows.isLong && (

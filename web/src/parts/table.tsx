@@ -6,6 +6,8 @@ import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
 
 const FEATURES = tableFeatures({});
 const ROW_PX = 36;
+/** Slots grow by so many, so that a row more or less in sight moves none. */
+const SLOTS_STEP = 32;
 
 export interface Column<T> {
   id: string;
@@ -26,6 +28,9 @@ interface TableTerms<T> {
   fetchMore?: () => void;
   /** As tall as its rows, up to this. */
   heightMax?: string;
+  /** Whether its cells keep nothing to themselves (no dialog, no button that remembers): then a row
+      that comes into sight takes over the elements of one that left, which costs half. */
+  isPlain?: boolean;
 }
 
 const NO_ROWS: never[] = [];
@@ -48,12 +53,8 @@ const Row = memo(function Row({ row, columns, tracks, index, start }: RowTerms<o
     <div
       role="row"
       aria-rowindex={index + 2}
-      className="absolute inset-x-0 top-0 grid items-center border-b border-line/60 px-2 hover:bg-raised"
-      style={{
-        gridTemplateColumns: tracks,
-        height: ROW_PX,
-        transform: `translateY(${start}px)`,
-      }}
+      className="absolute inset-x-0 grid items-center border-b border-line/60 px-2 contain-strict hover:bg-raised"
+      style={{ gridTemplateColumns: tracks, height: ROW_PX, top: start }}
     >
       {columns.map((column) => (
         <div key={column.id} role="cell" className={`truncate px-2 ${side(column)}`}>
@@ -76,9 +77,11 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
-    overscan: 12,
+    overscan: 6,
   });
   const items = virtual.getVirtualItems();
+  // Never fewer than there are: no two rows in sight may have the same place.
+  const slots = Math.ceil((items.length + 1) / SLOTS_STEP) * SLOTS_STEP;
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && !isFetching && last >= rows.length - 40) fetchMore?.();
@@ -122,7 +125,7 @@ export function VirtualTable<T extends object>(terms: TableTerms<T>) {
             if (row === undefined) return null;
             return (
               <Row
-                key={terms.rowId(row)}
+                key={terms.isPlain ? item.index % slots : terms.rowId(row)}
                 row={row}
                 columns={columns}
                 tracks={tracks}

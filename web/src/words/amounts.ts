@@ -61,8 +61,13 @@ export function size(bytes: number): string {
   return `${count(whole)}${part > 0 ? `.${part}` : ""} ${UNITS[power]}`;
 }
 
+const GROUPED = new Intl.NumberFormat("en-US");
+
 export function count(number: number): string {
-  return number.toLocaleString("en-US");
+  // Most are small, and a table has hundreds of them in sight.
+  return Number.isInteger(number) && number >= 0 && number < 1_000
+    ? String(number)
+    : GROUPED.format(number);
 }
 
 /** An amount of a resource or of a quota's dimension, with its unit. */

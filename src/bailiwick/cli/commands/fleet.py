@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -34,14 +34,24 @@ class _Sum:
 
 
 @verb(command, "fleet", scope="project")
-def fleet(ask: Ask) -> None:
+def fleet(
+    ask: Ask,
+    *,
+    drawn: Annotated[
+        bool, typer.Option("--map", help="Every GPU as a letter, by the tenant that holds it.")
+    ] = False,
+) -> None:
     """What there is, by generation: devices, in use, free, closed, and the price of an hour.
 
     Free is what could be given to you now, whoever holds the rest. Where the quota of your tenant
-    (or project) leaves less, "for you" says how much.
+    (or project) leaves less, "for you" says how much. Who may read every lease sees with --map
+    which tenant holds each GPU; everybody else sees his own there.
 
-    Example: bailiwick fleet
+    Example: bailiwick fleet --map
     """
+    if drawn:
+        _show_map(ask)
+        return
     from bailiwick.wire.actions.nodes import NODE_LIST
 
     page = ask.client.pages(NODE_LIST)
@@ -49,6 +59,19 @@ def fleet(ask: Ask) -> None:
         ask.printer.rows(page, _columns())
         return
     _draw_fleet(page.items, quota=_quota(ask), rates=_rates(ask))
+
+
+def _show_map(ask: Ask) -> None:
+    from bailiwick.cli.trees.fleet_map import map_lines
+    from bailiwick.wire.actions.nodes import FLEET_PICTURE
+
+    found = ask.client.send(FLEET_PICTURE)
+
+    def draw() -> None:
+        for line in map_lines(found):
+            typer.echo(line)
+
+    ask.printer.thing(found, name="fleet", draw=draw)
 
 
 def _columns() -> Any:

@@ -177,6 +177,8 @@ class TrustBook:
     def state_of(self, node: str, now_ms: int) -> AttestationState:
         """How the node stands as a whole, at that time."""
         rule, found = self.rule_of(node), self._standing.get(node, {})
+        if rule is None and not found:  # most nodes of a fleet that asks for nothing
+            return AttestationState.UNATTESTED
         asked = found.keys() if rule is None else rule.require.kinds & found.keys()
         words = {found[kind].verdict for kind in asked}
         if AttestationWord.UNTRUSTED in words:

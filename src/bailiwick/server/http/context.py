@@ -32,6 +32,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.picture.kept import PictureBook
 from bailiwick.services.searches.desk import SearchDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -72,6 +73,8 @@ class Parts:
     """What those who watch only for what became old share."""
     searches: SearchDesk = field(default_factory=SearchDesk)
     """Who searches for a way around the isolation policy: one at a time."""
+    pictures: PictureBook = field(default_factory=PictureBook)
+    """The fleet as one answer, made once for all who may see all of it."""
     ending: asyncio.Event | None = None
     """Set when the server is about to stop: those who watch are let go."""
     telemetry: Telemetry | None = None

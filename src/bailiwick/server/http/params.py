@@ -56,6 +56,15 @@ IfMatchDigest = Annotated[
     ),
 ]
 
+IfNoneMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match",
+        max_length=200,
+        description="The `ETag` that was read; if it is still so, the answer is 304.",
+    ),
+]
+
 
 def digest_in(if_match: str | None) -> str | None:
     """The digest that an ``If-Match`` names."""

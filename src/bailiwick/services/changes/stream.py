@@ -32,6 +32,8 @@ from bailiwick.vocab.errors import BailiwickError
 
 BEHIND_MAX: Final = 10_000
 """Records that are looked at for who was away; who was away for longer reads all anew."""
+NAP_S_MAX: Final = 5.0
+"""Who has to wait long because the server is busy looks so often whether it still is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +152,24 @@ class ChangeWatch:
 
     async def _pause(self) -> bool:
         """Wait for the time of the next look; or, before that, of a heartbeat or of the end."""
-        loop, tick_s = asyncio.get_running_loop(), self.pace.tick_s
+        loop, tick_s, effort = asyncio.get_running_loop(), self.pace.tick_s, self.book.effort
+        nap_s = tick_s
         while True:
+            begun = loop.time()
             if self.ending is None:
-                await asyncio.sleep(tick_s)
+                await asyncio.sleep(nap_s)
             else:
-                await await_set(self.ending, tick_s)
-            due_s = self.book.effort.pause_s(self.pace.count, tick_s=tick_s)
-            if loop.time() - self._looked >= due_s:
+                await await_set(self.ending, nap_s)
+            now = loop.time()
+            effort.woke(now - begun - nap_s)
+            due = self._looked + effort.pause_s(self.pace.count, tick_s=tick_s)
+            if now >= due:
                 return True
             if self._ended() or self._is_quiet():
                 return False
+            # Not at every tick: of many who wait long, each would cost a little for nothing.
+            until = min(due, self._sent + self.pace.beat_s, now + NAP_S_MAX)
+            nap_s = max(tick_s, until - now)
 
     def _told_place(self) -> str:
         return self.book.place(self._first, self.who.principal.name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.counting import CounterReport, CountersTaken
-from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Quarantine
+from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Picture, Quarantine
 from bailiwick.wire.foreseen import ModeSet
 from bailiwick.wire.node_work import NodeWork, OutputReport, OutputTaken, WorkReport
 from bailiwick.wire.trust import (
@@ -33,6 +33,13 @@ NODE_LIST = Action(
 NODE_REGISTER = Action(
     "node.register", "Register a node", "POST", "/v1/nodes",
     _P.NODE_OPERATE, _W.FLEET, NewNode, Done)
+FLEET_PICTURE: Action[None, Picture] = Action(
+    "fleet.picture", "See the fleet as one picture", "GET", "/v1/fleet/picture",
+    _P.NODE_READ, _W.ROWS, NOTHING, Picture,
+    outcomes={
+        200: Outcome(Picture, "The picture; `ETag` is a digest of it"),
+        304: Outcome(None, "It is as `If-None-Match` says"),
+    })
 NODE_READ = Action(
     "node.read", "Read a node", "GET", _NODE,
     _P.NODE_READ, _W.ROWS, NOTHING, Node)

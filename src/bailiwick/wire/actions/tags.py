@@ -52,7 +52,7 @@ TAGS: Final = (
     Tag(
         "node",
         "The machines: inventory, heartbeat, drain, quarantine, enrolment, attestation.",
-        ("node",),
+        ("node", "fleet"),
     ),
     Tag("trust_policy", "What proof nodes must give before work runs on them.", ("trust_policy",)),
     Tag("isolation", "Who may not meet whom on the machines: the policy.", ("isolation",)),

@@ -1,17 +1,17 @@
 // Which colour every GPU of the fleet has. Colours of tenants are spread by their order, so that the
 // same tenants have the same colours on every screen.
 import type { Schemas } from "@/api/client";
-import type { Strip } from "@/charts/heat-map";
+import type { Paint, Strip } from "@/charts/heat-map";
+import type { Cells, Picture, Placed } from "@/nouns/nodes/picture";
 import { generation, spell } from "@/words/amounts";
 import { assertNever } from "@/words/assert-never";
 
 export type By = "tenant" | "class" | "state";
-type Node = Schemas["Node"];
-type Lease = Schemas["Lease"];
 type Theme = "light" | "dark";
 
 const HUES = [176, 262, 28, 212, 338, 88, 300, 46, 142, 12, 232, 110];
 const LIGHT: Record<Theme, [number, number]> = { light: [58, 46], dark: [46, 62] };
+const FREE = "free";
 
 function hue(index: number, theme: Theme): string {
   const [saturation, lightness] = LIGHT[theme];
@@ -19,15 +19,7 @@ function hue(index: number, theme: Theme): string {
   return `hsl(${((HUES[index % HUES.length] ?? 0) + shift) % 360} ${saturation}% ${lightness}%)`;
 }
 
-const CLASSES: Lease["lease_class"][] = ["guaranteed", "standard", "spot"];
-
-function stateOf(node: Node, lease: Lease | undefined): string {
-  if (node.quarantined) return "quarantined";
-  if (node.mode !== "accepting") return node.mode;
-  if (lease === undefined) return "free";
-  return lease.state === "active" ? "leased" : "ending";
-}
-
+const CLASSES: Schemas["LeaseClass"][] = ["guaranteed", "standard", "spot"];
 const STATES = [
   "leased",
   "ending",
@@ -39,80 +31,75 @@ const STATES = [
   "quarantined",
 ];
 
-function wordOf(node: Node, lease: Lease | undefined, by: By): string {
+function stateOf({ nodes, modes, held }: Picture, node: number, lease: number): string {
+  if (nodes.quarantined[node]) return "quarantined";
+  const mode = modes[nodes.mode[node] ?? -1];
+  if (mode !== undefined && mode !== "accepting") return mode;
+  if (lease < 0) return FREE;
+  return held.ending[lease] ? "ending" : "leased";
+}
+
+function wordOf(picture: Picture, node: number, lease: number, by: By): string {
+  const { held, tenants, lease_classes: classes } = picture;
   switch (by) {
     case "tenant":
-      return lease?.tenant ?? "free";
+      return tenants[held.tenant[lease] ?? -1] ?? FREE;
     case "class":
-      return lease?.lease_class ?? "free";
+      return classes[held.lease_class[lease] ?? -1] ?? FREE;
     case "state":
-      return stateOf(node, lease);
+      return stateOf(picture, node, lease);
     default:
       return assertNever(by);
   }
 }
 
-function wordsOf(leases: Lease[], by: By): string[] {
+function wordsOf({ tenants }: Picture, by: By): string[] {
   if (by === "class") return CLASSES;
-  if (by === "state") return STATES;
-  return [...new Set(leases.map((lease) => lease.tenant))].sort();
+  return by === "state" ? STATES : tenants;
 }
 
-/** The lease on each device of each node; of several on one device, the first. */
-export function holders(leases: Lease[]): Map<string, Map<number, Lease>> {
-  const found = new Map<string, Map<number, Lease>>();
-  for (const lease of leases) {
-    const devices = found.get(lease.node) ?? new Map<number, Lease>();
-    found.set(lease.node, devices);
-    for (const device of lease.devices) if (!devices.has(device)) devices.set(device, lease);
-  }
-  return found;
+export interface LegendRow {
+  name: string;
+  colour: string | null;
+  many: number;
 }
 
-function ordered(nodes: Node[]): Node[] {
-  const key = (node: Node) => `${node.gpus[0]?.generation ?? ""} ${node.node}`;
-  return nodes
-    .filter((node) => node.gpus.length > 0)
-    .sort((one, other) => key(one).localeCompare(key(other)));
-}
-
-export function stripsOf(nodes: Node[], leases: Lease[], by: By, theme: Theme): Strip[] {
-  const held = holders(leases);
-  const colours = new Map(wordsOf(leases, by).map((word, at) => [word, hue(at, theme)]));
-  return ordered(nodes).map((node) => {
-    const devices = held.get(node.node);
-    return {
-      name: node.node,
-      cells: node.gpus.map((_, at) => colours.get(wordOf(node, devices?.get(at), by)) ?? null),
-      told: (cell) => toldOf(node, cell, devices?.get(cell)),
-    };
-  });
-}
-
-function toldOf(node: Node, cell: number, lease: Lease | undefined): string {
-  const who =
-    lease === undefined ? "free" : `${lease.tenant}, lease ${lease.lease_id}, ${lease.lease_class}`;
-  return `${node.node}, GPU ${cell}\n${generation(node.gpus[cell]?.generation)}\n${who}\n${spell(node.mode)}`;
-}
-
-export function legendOf(nodes: Node[], leases: Lease[], by: By, theme: Theme) {
-  const held = holders(leases);
-  const words = wordsOf(leases, by);
-  const counts = new Map<string, number>();
-  for (const node of nodes) {
-    const devices = held.get(node.node);
-    node.gpus.forEach((_, at) => {
-      const word = wordOf(node, devices?.get(at), by);
-      counts.set(word, (counts.get(word) ?? 0) + 1);
-    });
-  }
-  const rows = words.map((word, at) => ({
-    name: spell(word),
-    colour: hue(at, theme) as string | null,
-    many: counts.get(word) ?? 0,
+/** A strip for each node with GPUs. */
+export function stripsOf({ nodes }: Picture, { placed }: Cells): Strip[] {
+  return placed.map(({ node, first, gpus }) => ({
+    name: nodes.node[node] ?? "",
+    first,
+    cells: gpus.length,
   }));
-  return [
-    ...rows.filter((row) => row.many > 0),
-    { name: "free", colour: null, many: counts.get("free") ?? 0 },
-  ];
+}
+
+/** The colour of every cell, and what the colours mean, in one pass. */
+export function paintOf(picture: Picture, { placed, holder }: Cells, by: By, theme: Theme) {
+  const words = wordsOf(picture, by);
+  const places = new Map(words.map((word, at) => [word, at + 1]));
+  const cells = new Uint16Array(holder.length);
+  const counts = new Array<number>(words.length + 1).fill(0);
+  for (const { node, first, gpus } of placed) {
+    for (let at = first; at < first + gpus.length; at += 1) {
+      const place = places.get(wordOf(picture, node, holder[at] ?? -1, by)) ?? 0;
+      cells[at] = place;
+      counts[place] = (counts[place] ?? 0) + 1;
+    }
+  }
+  const paint: Paint = { colours: [null, ...words.map((_, at) => hue(at, theme))], cells };
+  const legend: LegendRow[] = words
+    .map((word, at) => ({ name: spell(word), colour: hue(at, theme), many: counts[at + 1] ?? 0 }))
+    .filter((row) => row.many > 0);
+  return { paint, legend: [...legend, { name: FREE, colour: null, many: counts[0] ?? 0 }] };
+}
+
+/** What a cell is, in words. */
+export function toldOf(picture: Picture, place: Placed, cell: number, lease: number): string {
+  const { nodes, held, tenants, lease_classes: classes, modes } = picture;
+  const who =
+    lease < 0
+      ? FREE
+      : `${tenants[held.tenant[lease] ?? -1]}, lease ${held.lease_id[lease]}, ${classes[held.lease_class[lease] ?? -1]}`;
+  const mode = spell(modes[nodes.mode[place.node] ?? -1] ?? "");
+  return `${nodes.node[place.node]}, GPU ${cell}\n${generation(place.gpus[cell])}\n${who}\n${mode}`;
 }

@@ -2,22 +2,17 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { Schemas } from "@/api/client";
 import { useShownTheme } from "@/app/theme";
 import { HeatMap } from "@/charts/heat-map";
+import { cellsOf, type Picture } from "@/nouns/nodes/picture";
 import { Panel } from "@/parts/panel";
 import { Empty, Loaded } from "@/parts/states";
 import { count } from "@/words/amounts";
-import { legendOf, stripsOf, type By } from "./fleet-colours";
+import { paintOf, stripsOf, toldOf, type By } from "./fleet-colours";
 
 const CHOICES: By[] = ["tenant", "class", "state"];
 
-interface Terms {
-  nodes: UseQueryResult<Schemas["Node"][]>;
-  leases: UseQueryResult<{ rows: Schemas["Lease"][]; isCut: boolean }>;
-}
-
-export function FleetMap({ nodes, leases }: Terms) {
+export function FleetMap({ picture }: { picture: UseQueryResult<Picture> }) {
   const [by, setBy] = useState<By>("tenant");
   return (
     <Panel
@@ -40,42 +35,35 @@ export function FleetMap({ nodes, leases }: Terms) {
         </div>
       }
     >
-      <Loaded query={nodes} lines={5}>
-        {(found) => (
-          <Drawn
-            nodes={found}
-            leases={leases.data?.rows ?? []}
-            isCut={leases.data?.isCut ?? false}
-            by={by}
-          />
-        )}
+      <Loaded query={picture} lines={5}>
+        {(found) => <Drawn picture={found} by={by} />}
       </Loaded>
     </Panel>
   );
 }
 
-function Drawn({
-  nodes,
-  leases,
-  isCut,
-  by,
-}: {
-  nodes: Schemas["Node"][];
-  leases: Schemas["Lease"][];
-  isCut: boolean;
-  by: By;
-}) {
+function Drawn({ picture, by }: { picture: Picture; by: By }) {
   const navigate = useNavigate();
   const theme = useShownTheme();
-  const strips = useMemo(() => stripsOf(nodes, leases, by, theme), [nodes, leases, by, theme]);
-  const legend = useMemo(() => legendOf(nodes, leases, by, theme), [nodes, leases, by, theme]);
+  const cells = useMemo(() => cellsOf(picture), [picture]);
+  const strips = useMemo(() => stripsOf(picture, cells), [picture, cells]);
+  const { paint, legend } = useMemo(
+    () => paintOf(picture, cells, by, theme),
+    [picture, cells, by, theme],
+  );
   if (strips.length === 0) return <Empty title="No node has a GPU" />;
   const label = `${count(strips.length)} nodes with GPUs, coloured by ${by}. The same as a list: the page Nodes.`;
   return (
     <>
       <HeatMap
         strips={strips}
+        paint={paint}
         label={label}
+        told={(strip, cell) => {
+          const place = cells.placed[strip];
+          if (place === undefined) return "";
+          return toldOf(picture, place, cell, cells.holder[place.first + cell] ?? -1);
+        }}
         onOpen={(id) => void navigate({ to: "/nodes/$id", params: { id } })}
       />
       <ul className="mt-3 flex flex-wrap gap-x-4 gap-y-1 text-xs">
@@ -90,11 +78,6 @@ function Drawn({
           </li>
         ))}
       </ul>
-      {isCut && (
-        <p className="mt-1 text-xs text-muted">
-          Only the first leases are drawn; the list has all.
-        </p>
-      )}
     </>
   );
 }

@@ -1,13 +1,5 @@
-// Sums over the fleet for the figures of an operator's home.
+// Who waits longest, for an operator's home.
 import type { Schemas } from "@/api/client";
-
-export function sumOf(nodes: Schemas["Node"][], leases: Schemas["Lease"][]) {
-  const gpus = nodes.reduce((sum, node) => sum + node.gpus.length, 0);
-  const taking = nodes.filter((node) => node.takes_leases).length;
-  const leasedMilli = leases.reduce((sum, lease) => sum + (lease.resources.gpu_milli ?? 0), 0);
-  const percent = gpus === 0 ? 0 : Math.round(leasedMilli / gpus / 10);
-  return { gpus, nodes: nodes.length, taking, closed: nodes.length - taking, leasedMilli, percent };
-}
 
 export interface Starving {
   tenant: string;

@@ -1,11 +1,12 @@
 // An operator's home: the fleet as a picture, what waits, who starves, what is not trusted.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { api, ask, type Schemas } from "@/api/client";
-import { useAllNodes } from "@/nouns/nodes/queries";
-import { useAllLeases } from "@/nouns/leases/queries";
+import { attestationOf, sumOf, type Picture } from "@/nouns/nodes/picture";
+import { usePicture } from "@/nouns/nodes/queries";
 import { QUEUE_COLUMNS } from "@/nouns/queue/list";
-import { useQueue } from "@/nouns/queue/queries";
+import { useQueueHead } from "@/nouns/queue/queries";
 import { Age } from "@/parts/age";
 import { Badge } from "@/parts/badge";
 import { PlaceLink } from "@/parts/links";
@@ -16,25 +17,27 @@ import { Empty } from "@/parts/states";
 import { count, milli } from "@/words/amounts";
 import { attestationTone } from "@/words/tones";
 import { FleetMap } from "./fleet-map";
-import { sumOf, starving } from "./fleet-sums";
+import { starving } from "./fleet-sums";
 
-type Node = Schemas["Node"];
+
+const NO_SUMS = { gpus: 0, nodes: 0, taking: 0, closed: 0, leasedMilli: 0, percent: 0 };
 
 export default function OperatorHome() {
-  const nodes = useAllNodes();
-  const leases = useAllLeases(true);
-  const queue = useQueue();
+  const picture = usePicture();
+  const queue = useQueueHead();
+  // No news of the fleet move it: who leads changes only with the connection, and then all is asked.
   const replica = useQuery({
-    queryKey: ["leases", "replica"],
+    queryKey: ["replica"],
     queryFn: () => ask(api.GET("/v1/replica")),
   });
-  const sums = sumOf(nodes.data ?? [], leases.data?.rows ?? []);
+  const drawn = picture.data;
+  const sums = useMemo(() => (drawn === undefined ? NO_SUMS : sumOf(drawn)), [drawn]);
   return (
     <>
       <PageHead title="Fleet">
         {replica.data && (
           <span className="text-sm text-muted">
-            {replica.data.name} is {replica.data.role}, {count(replica.data.size)} records
+            {replica.data.name} is {replica.data.role}
           </span>
         )}
       </PageHead>
@@ -49,10 +52,10 @@ export default function OperatorHome() {
           value={`${count(sums.taking)} of ${count(sums.nodes)}`}
           note={sums.closed === 0 ? "all open" : `${sums.closed} closed or quarantined`}
         />
-        <Figure label="Leases" value={count(replica.data?.leases ?? 0)} note="held now" />
+        <Figure label="Leases" value={count(drawn?.leases ?? 0)} note="held now" />
         <Figure
           label="Waiting"
-          value={count(replica.data?.waiting ?? 0)}
+          value={count(drawn?.waiting ?? 0)}
           note={
             <Link to="/queue" className="link">
               see the queue
@@ -60,7 +63,7 @@ export default function OperatorHome() {
           }
         />
       </div>
-      <FleetMap nodes={nodes} leases={leases} />
+      <FleetMap picture={picture} />
       <div className="mt-4 grid gap-4 lg:grid-cols-3">
         <section aria-label="The queue" className="min-w-0 space-y-2 lg:col-span-2">
           <h2 className="font-semibold">The queue</h2>
@@ -75,7 +78,7 @@ export default function OperatorHome() {
         </section>
         <div className="min-w-0 space-y-4">
           <Starving entries={queue.rows} />
-          <Attestation nodes={nodes.data ?? []} />
+          {drawn !== undefined && <Attestation picture={drawn} />}
         </div>
       </div>
     </>
@@ -102,9 +105,8 @@ function Starving({ entries }: { entries: Schemas["QueueEntry"][] }) {
   );
 }
 
-function Attestation({ nodes }: { nodes: Node[] }) {
-  const counts = new Map<Schemas["AttestationState"], number>();
-  for (const node of nodes) counts.set(node.attestation, (counts.get(node.attestation) ?? 0) + 1);
+function Attestation({ picture }: { picture: Picture }) {
+  const counts = useMemo(() => attestationOf(picture), [picture]);
   return (
     <Panel title="Attestation">
       <ul className="space-y-1">

@@ -1,16 +1,30 @@
 // Home: what a person has, what is stuck and why, what he spends; by the widest of his roles.
 import { Link } from "@tanstack/react-router";
 import { lazy } from "react";
-import { homeOf, useWho } from "@/app/who";
+import { homeOf, useWho, type Home, type Self } from "@/app/who";
 import { useScope } from "@/app/scope";
 import { Empty } from "@/parts/states";
 import { assertNever } from "@/words/assert-never";
 
-const Operator = lazy(() => import("./operator"));
-const Member = lazy(() => import("./member"));
+const HOMES = {
+  operator: () => import("./operator"),
+  security: () => import("@/nouns/security/home"),
+  auditor: () => import("./auditor"),
+  tenant: () => import("./member"),
+  member: () => import("./member"),
+  nobody: () => Promise.resolve(),
+} satisfies Record<Home, () => Promise<unknown>>;
+
+/** Fetch what a person's home is made of before it is drawn. */
+export function loadHome(self: Self): void {
+  void HOMES[homeOf(self)]();
+}
+
+const Operator = lazy(HOMES.operator);
+const Member = lazy(HOMES.member);
 const Tenant = lazy(() => import("./tenant"));
-const Security = lazy(() => import("@/nouns/security/home"));
-const Auditor = lazy(() => import("./auditor"));
+const Security = lazy(HOMES.security);
+const Auditor = lazy(HOMES.auditor);
 
 export function Page() {
   const self = useWho();

@@ -102,6 +102,7 @@ export function Page() {
         rows={rows}
         columns={LEASE_COLUMNS}
         rowId={(lease) => lease.lease_id}
+        isPlain
         keep={tenant === null ? undefined : keep}
         empty={<Empty title="No leases here">A job that runs holds one.</Empty>}
       />

@@ -1,26 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, ask, type Schemas } from "@/api/client";
-import { allRows, useRows } from "@/api/rows";
-
-const LEASES_DRAWN_MAX = 20_000;
+import { api, ask } from "@/api/client";
+import { useRows } from "@/api/rows";
 
 export function useLeases(node?: string) {
   const wanted = node === undefined ? {} : { node };
   return useRows(["leases", wanted], (page) =>
     ask(api.GET("/v1/leases", { params: { query: { ...wanted, ...page } } })),
   );
-}
-
-export function useAllLeases(isOn: boolean) {
-  return useQuery({
-    queryKey: ["leases", "all"],
-    enabled: isOn,
-    queryFn: () =>
-      allRows<Schemas["Lease"]>(
-        (page) => ask(api.GET("/v1/leases", { params: { query: page } })),
-        LEASES_DRAWN_MAX,
-      ),
-  });
 }
 
 export function useLease(id: number) {

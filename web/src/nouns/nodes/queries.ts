@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, askMaybe, type Schemas } from "@/api/client";
 import { allRows } from "@/api/rows";
+import type { Picture } from "./picture";
 
 export const NODES_DRAWN_MAX = 20_000;
 
-/** All nodes: the heat map and the palette want every one. */
+/** All nodes with all that is known of each; who wants less takes the picture. */
 export function useAllNodes() {
   return useQuery({
     queryKey: ["nodes", "all"],
@@ -14,6 +15,29 @@ export function useAllNodes() {
         ask(api.GET("/v1/nodes", { params: { query: page } }));
       return (await allRows<Schemas["Node"]>(fetchPage, NODES_DRAWN_MAX)).rows;
     },
+  });
+}
+
+/** A picture that is as before is not sent again: the page shows which one it has. */
+let last: { etag: string; picture: Picture } | null = null;
+
+async function fetchPicture(): Promise<Picture> {
+  const known = last;
+  const headers = known === null ? {} : { "If-None-Match": known.etag };
+  const found = await api.GET("/v1/fleet/picture", { headers });
+  if (found.response.status === 304 && known !== null) return known.picture;
+  const picture = await ask(Promise.resolve(found));
+  const etag = found.response.headers.get("ETag");
+  last = etag === null ? null : { etag, picture };
+  return picture;
+}
+
+export function usePicture() {
+  return useQuery({
+    queryKey: ["fleet", "picture"],
+    // To compare columns of ten thousand nodes with those of before costs more than to draw them.
+    structuralSharing: false,
+    queryFn: fetchPicture,
   });
 }
 

@@ -8,6 +8,17 @@ export function useQueue() {
   });
 }
 
+const HEAD_ROWS = 20;
+
+/** The front of the line, for who looks at it beside other things; the rest as it is scrolled to. */
+export function useQueueHead() {
+  return useRows(
+    ["queue", "head"],
+    (page) => ask(api.GET("/v1/queue", { params: { query: page } })),
+    { limit: HEAD_ROWS },
+  );
+}
+
 export function useEntry(id: number) {
   return useQuery({
     queryKey: ["queue", id],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, get_args
 
-from fastapi import Query
+from fastapi import Query, Request, Response
 
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
 from bailiwick.fleet.topology import NodeTopology
@@ -13,7 +13,7 @@ from bailiwick.kernel.isolation.room import FreeRoom
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.foreseen import spell_mode
-from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
+from bailiwick.server.http.params import IfNoneMatch, Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.parsing import capacity_of
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import nodes
@@ -44,6 +44,24 @@ async def list_nodes(
     """The machines of the fleet."""
     rows = await nodes.list_nodes(asked, _books(asked), after=cursor, limit=limit)
     return spell_page(rows, _node)
+
+
+@answers("fleet.picture")
+async def read_picture(
+    asked: Here, request: Request, *, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Every node and GPU, and who holds it, as far as the caller may see; the same bytes for all.
+
+    While the server is busy one picture is made for all who ask within a moment.
+    """
+    found = await asked.house.parts.pictures.shown_to(asked)
+    told = {"etag": f'"{found.digest}"', "vary": "accept-encoding"}
+    if if_none_match is not None and found.digest in if_none_match:
+        return Response(None, 304, told)
+    body = found.content
+    if found.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        body, told["content-encoding"] = found.packed, "gzip"
+    return Response(body, 200, told, media_type="application/json")
 
 
 @answers("node.read")
