@@ -218,3 +218,5 @@ class QuotaState(Model):
     """What may be asked for there: the narrower of a project's and its tenant's."""
     dimensions: dict[_Dimension, Room]
     generations: dict[_Generation, Room]
+    burst_left: int | None = None
+    """Burst credit now, in the unit of ``burst.capacity``; ``null`` without a burst."""

@@ -2117,6 +2117,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List quotas and how they stand
+         * @description The quotas of the tenants and projects that the caller may see, and how they stand.
+         *
+         *     Needs the permission `scheduler.quota.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["quota_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rates": {
         parameters: {
             query?: never;
@@ -9091,6 +9113,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[QuotaState] */
+        Page_QuotaState_: {
+            /** Items */
+            items: components["schemas"]["QuotaState"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[RateChange] */
         Page_RateChange_: {
             /** Items */
@@ -9502,6 +9531,8 @@ export interface components {
          * @description The quota that was set (or the default), and how it stands.
          */
         QuotaState: {
+            /** Burst Left */
+            burst_left?: number | null;
             ceiling: components["schemas"]["Ceiling"];
             /** Dimensions */
             dimensions: {
@@ -16213,6 +16244,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    quota_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_QuotaState_"];
                 };
             };
             400: components["responses"]["Error400"];

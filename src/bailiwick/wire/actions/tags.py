@@ -47,7 +47,7 @@ TAGS: Final = (
     Tag(
         "quota",
         "How much of each resource a tenant or project may hold at once.",
-        ("tenant_quota", "project_quota"),
+        ("quota", "tenant_quota", "project_quota"),
     ),
     Tag(
         "node",

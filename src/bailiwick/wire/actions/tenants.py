@@ -94,6 +94,9 @@ ROLE_SET = Action(
 ROLE_DELETE = Action(
     "role.delete", "Delete a role that nobody has", "POST", "/v1/roles/delete",
     _P.ROLE_MANAGE, _W.BODY, RoleName, Done)
+QUOTA_LIST = Action(
+    "quota.list", "List quotas and how they stand", "GET", "/v1/quotas",
+    _P.QUOTA_READ, _W.ROWS, NOTHING, Page[QuotaState])
 TENANT_QUOTA_READ = Action(
     "tenant_quota.read", "Read a tenant's quota", "GET", TENANT + "/quota",
     _P.QUOTA_READ, _W.TENANT, NOTHING, QuotaState)
