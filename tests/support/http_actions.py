@@ -107,6 +107,8 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "token.issue": {"principal": f"project_admin@{tenant}"},
         "tenant_quota.set": {"limits": {"cpu_milli": 10**6}},
         "project_quota.set": {"limits": {"cpu_milli": 10**6}},
+        "tenant_share.set": {"share": 3},
+        "project_share.set": {"share": 3},
         "node.register": {"node": "n2", "resources": {"cpu_milli": 1000}},
         "node.report": {"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
         "node.count": {

@@ -1,9 +1,11 @@
-"""Quotas: how much a tenant or project may hold at once, and how that stands.
+"""Quotas and fair shares: how much one may hold at once, what one weighs, and how that stands.
 
 Rules:
 
 - Every use case asks for its action's key first, at the scope that it is about.
 - A quota is set for a tenant or project that exists and is open; it is read for one that ever did.
+- A tenant's own people set quotas of its projects within the tenant's, and weigh its projects
+  against each other. What a tenant is allowed and weighs is the fleet's to say.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
 """
 
@@ -12,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bailiwick.iam import FLEET, Scope
-from bailiwick.kernel import Done, SetQuota
+from bailiwick.iam import FLEET, GivenBy, Permission, Scope
+from bailiwick.kernel import Done, SetQuota, SetShare
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.rights import ceiling_of
 from bailiwick.runtime.replica import View
@@ -111,6 +113,64 @@ async def set_quota(
     """Replace everything that a tenant or project is allowed; a dry run tells what follows."""
     caller.require(scope)
     await caller.lookup(lambda view: view.state.directory.check_scope(scope))
-    change = SetQuota(str(scope.tenant), quota(), scope.project, seen)
+    # Who sets the tenant's may set a project's as he likes: what counts is the narrower of both.
+    is_fleets = caller.holds(Permission.QUOTA_SET, scope)
+    given_by = None if is_fleets else GivenBy.TENANT
+    change = SetQuota(str(scope.tenant), quota(), scope.project, seen, given_by)
     done = await caller.change(change)
     return done, await foresee_quota(caller, change) if caller.dry_run else None
+
+
+# -- fair shares -----------------------------------------------------------------------------
+
+
+class ShareStanding(NamedTuple):
+    """What somebody weighs, whether anybody said so, and what was used of late."""
+
+    scope: Scope
+    share: int
+    is_default: bool
+    usage: int
+    """Milli-shares of GPUs times milliseconds, as far as they have not faded."""
+
+
+async def page_shares(
+    caller: Caller, *, tenant: str | None, after: str | None, limit: int
+) -> Rows[ShareStanding]:
+    """The fair shares of all tenants and projects that the caller may see."""
+    caller.require_within(FLEET)
+
+    def read(view: View) -> Rows[ShareStanding]:
+        seen = (scope for scope in scopes_of(view.state, tenant) if caller.may(scope))
+        found, more = page_of(seen, after=after, limit=limit, key=scope_key)
+        return [_share(view, scope) for scope in found], more
+
+    return await caller.read(read)
+
+
+async def read_share(caller: Caller, scope: Scope) -> ShareStanding:
+    """What a tenant weighs among tenants, or a project in its tenant, and what it used."""
+    caller.require(scope)
+
+    def read(view: View) -> ShareStanding:
+        directory, tenant = view.state.directory, str(scope.tenant)
+        directory.tenant(tenant)
+        if scope.project is not None:
+            directory.project(tenant, scope.project)
+        return _share(view, scope)
+
+    return await caller.lookup(read)
+
+
+def _share(view: View, scope: Scope) -> ShareStanding:
+    shares, tenant, project = view.state.shares, str(scope.tenant), scope.project
+    found = shares.standing(tenant, view.now_ms, project=project)
+    is_default = not shares.has_share(tenant, project=project)
+    return ShareStanding(scope, found.share, is_default, found.usage)
+
+
+async def set_share(caller: Caller, scope: Scope, *, share: int) -> Done:
+    """Weigh a tenant among tenants, or a project among its tenant's, from now on."""
+    caller.require(scope)
+    await caller.lookup(lambda view: view.state.directory.check_scope(scope))
+    return await caller.change(SetShare(str(scope.tenant), share, scope.project))

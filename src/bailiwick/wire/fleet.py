@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.values import SHARE_MAX, TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (
     AttestationState,
     Dimension,
@@ -16,6 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
+from bailiwick.wire.usage import Digits
 from bailiwick.wire.words import JobModeWord, LivenessWord
 
 _Mode = Annotated[NodeMode, Field(strict=False)]
@@ -220,3 +221,26 @@ class QuotaState(Model):
     generations: dict[_Generation, Room]
     burst_left: int | None = None
     """Burst credit now, in the unit of ``burst.capacity``; ``null`` without a burst."""
+
+
+class NewShare(Model):
+    """What a tenant weighs among tenants, or a project among its tenant's."""
+
+    share: Annotated[int, Within(1, SHARE_MAX)]
+
+
+class ShareState(Model):
+    """A fair share, and what was used of late, by which one stands in the queue.
+
+    Usage counts milli-shares of GPUs times milliseconds (work without GPUs by its cores), and
+    halves with every half-life of the settings. Whoever has the least of it for each share is next.
+    Numbers can be beyond 2^53 and are told as digits.
+    """
+
+    tenant: str
+    project: str | None
+    share: int
+    is_default: bool
+    """Whether nobody set one: then it is 1."""
+    usage_gpu_milli_ms: Digits
+    usage_per_share: Digits

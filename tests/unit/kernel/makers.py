@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.fleet.topology import NUMA_MAX, CacheDomain, NodeTopology
+from bailiwick.iam import GivenBy
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import Settings
@@ -403,7 +404,8 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     Quarantine: st.builds(Quarantine, names, names, graces),
     LiftQuarantine: st.builds(LiftQuarantine, names, st.just(False), models)
     | st.builds(LiftQuarantine, names, st.just(True), names),
-    SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen),
+    SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen)
+    | st.builds(SetQuota, names, quotas(), names, seen, st.sampled_from(list(GivenBy))),
     SetShare: st.builds(SetShare, names, st.integers(1, 10**6), maybe_names),
     ChangeSettings: st.builds(ChangeSettings, settings(), seen),
     Elect: st.builds(Elect, ids, names, st.text(max_size=9)),

@@ -2549,6 +2549,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fair shares and how they stand
+         * @description The fair shares of the tenants and projects that the caller may see.
+         *
+         *     Needs the permission `scheduler.quota.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["share_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/story": {
         parameters: {
             query?: never;
@@ -3515,9 +3537,37 @@ export interface paths {
          * Set a project's quota
          * @description Replace everything that a project is allowed.
          *
-         *     Needs the permission `scheduler.quota.set` at the project.
+         *     Needs the permission `scheduler.project_quota.set` at the project.
          */
         put: operations["project_quota_set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/projects/{project}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a project's fair share
+         * @description What a project weighs among its tenant's, and what it used of late.
+         *
+         *     Needs the permission `scheduler.quota.read` at the project.
+         */
+        get: operations["project_share_read"];
+        /**
+         * Set a project's fair share
+         * @description Weigh a project among its tenant's; against other tenants that changes nothing.
+         *
+         *     Needs the permission `scheduler.project_quota.set` at the project.
+         */
+        put: operations["project_share_set"];
         post?: never;
         delete?: never;
         options?: never;
@@ -4057,6 +4107,34 @@ export interface paths {
          *     Needs the permission `scheduler.instance.update` at the tenant.
          */
         post: operations["shared_use_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a tenant's fair share
+         * @description What a tenant weighs among tenants, and what it used of late.
+         *
+         *     Needs the permission `scheduler.quota.read` at the tenant.
+         */
+        get: operations["tenant_share_read"];
+        /**
+         * Set a tenant's fair share
+         * @description Weigh a tenant among tenants; the order of the queue follows at once.
+         *
+         *     Needs the permission `scheduler.quota.set` at the tenant.
+         */
+        put: operations["tenant_share_set"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5333,7 +5411,7 @@ export interface components {
             /** Is Builtin */
             is_builtin: boolean;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -6349,7 +6427,7 @@ export interface components {
             /** Key Id */
             key_id: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
         };
         /**
          * HomeChange
@@ -8308,6 +8386,14 @@ export interface components {
             };
         };
         /**
+         * NewShare
+         * @description What a tenant weighs among tenants, or a project among its tenant's.
+         */
+        NewShare: {
+            /** Share */
+            share: number;
+        };
+        /**
          * NewSharedRuntime
          * @description The same, with the digest of the plan that was accepted.
          */
@@ -8422,7 +8508,7 @@ export interface components {
          */
         NewToken: {
             /** Keys */
-            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @default human
@@ -9155,6 +9241,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[ShareState] */
+        Page_ShareState_: {
+            /** Items */
+            items: components["schemas"]["ShareState"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Stretch] */
         Page_Stretch_: {
             /** Items */
@@ -9790,7 +9883,7 @@ export interface components {
          */
         RoleChange: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -9807,7 +9900,7 @@ export interface components {
          */
         RoleHeld: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /** Project */
             project: string | null;
             /** Role */
@@ -9966,7 +10059,7 @@ export interface components {
              */
             home?: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -10558,6 +10651,28 @@ export interface components {
             since_ms: number;
         };
         /**
+         * ShareState
+         * @description A fair share, and what was used of late, by which one stands in the queue.
+         *
+         *     Usage counts milli-shares of GPUs times milliseconds (work without GPUs by its cores), and
+         *     halves with every half-life of the settings. Whoever has the least of it for each share is next.
+         *     Numbers can be beyond 2^53 and are told as digits.
+         */
+        ShareState: {
+            /** Is Default */
+            is_default: boolean;
+            /** Project */
+            project: string | null;
+            /** Share */
+            share: number;
+            /** Tenant */
+            tenant: string;
+            /** Usage Gpu Milli Ms */
+            usage_gpu_milli_ms: string;
+            /** Usage Per Share */
+            usage_per_share: string;
+        };
+        /**
          * ShownKey
          * @description A key, shown this once.
          */
@@ -10900,7 +11015,7 @@ export interface components {
             /** Issued Ms */
             issued_ms: number;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -11037,7 +11152,7 @@ export interface components {
             /** Issuer */
             issuer: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /** Rule */
             rule: string;
         };
@@ -17273,6 +17388,46 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    share_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ShareState_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     decision_story: {
         parameters: {
             query: {
@@ -19854,6 +20009,88 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    project_share_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareState"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    project_share_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     tenant_quota_read: {
         parameters: {
             query?: never;
@@ -21072,6 +21309,86 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewSharedUse"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    tenant_share_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareState"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    tenant_share_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
             };
         };
         responses: {

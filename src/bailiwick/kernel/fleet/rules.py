@@ -6,6 +6,8 @@ Rules:
 - A node that departs takes its leases with it. Of their gangs, leases on other nodes are freed with
   them only where nobody has to confirm a teardown.
 - Critical work is spared by a maintenance window.
+- On a tenant's behalf a project is allowed no more than its tenant is at that moment. Lowered
+  later, the tenant's leaves its projects' as they are: both are asked at every request.
 - A setting by which usage was counted already cannot change.
 """
 
@@ -15,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.fleet.inventory import check_inventory
+from bailiwick.iam import GivenBy
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
@@ -32,6 +35,7 @@ from bailiwick.kernel.work.ending import (
 )
 from bailiwick.kernel.work.rules import end_lease
 from bailiwick.scheduler.evictions import plan_burst
+from bailiwick.scheduler.rights.nesting import find_excess
 from bailiwick.vocab.errors import Conflict, InvariantBroken, LimitReached
 from bailiwick.vocab.transitions import NodeMode, check_mode_change
 from bailiwick.vocab.words import PreemptionReason, Priority
@@ -143,6 +147,7 @@ def _set_quota(state: State, command: cmd.SetQuota) -> Iterator[Event]:
     there = quota_digest(state.quotas.quota_of(command.tenant, command.project))
     check_seen("quota", command.tenant, seen=command.seen, current=there)
     _check_ceiling(state, command)
+    _check_nesting(state, command)
     yield ev.QuotaChanged(Owner(command.tenant, command.project), command.quota)
 
 
@@ -155,6 +160,17 @@ def _check_ceiling(state: State, command: cmd.SetQuota) -> None:
     if not own.is_within(outer):
         name, why = f"{command.tenant}/{command.project}", "would allow more than its tenant's"
         raise Conflict("ceiling", name, why, hint="bailiwick quota show tells what that is")
+
+
+def _check_nesting(state: State, command: cmd.SetQuota) -> None:
+    """What a tenant's own people set is within what the tenant has."""
+    if command.given_by is not GivenBy.TENANT:
+        return
+    excess = find_excess(command.quota, state.quotas.quota_of(command.tenant))
+    if excess is not None:
+        name = f"{command.tenant}/{command.project}"
+        why = f"would allow {excess.wanted} {excess.word}, and its tenant has {excess.most}"
+        raise Conflict("quota", name, why, hint="the fleet's administrator sets the tenant's")
 
 
 def _set_share(state: State, command: cmd.SetShare) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""Routes for quotas: what a tenant or project may hold, and how that stands."""
+"""Routes for quotas and fair shares: what a tenant or project may hold, and what it weighs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from bailiwick.server.http.params import (
     digest_in,
     spell_page,
 )
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import quotas
 from bailiwick.wire import fleet
+from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.foreseen import QuotaSet
 
@@ -157,3 +159,54 @@ def _spell_quota(quota: Quota) -> fleet.Quota:
 
 def _room(room: Room) -> fleet.Room:
     return fleet.Room(limit=room.limit, used=room.used, left=room.left)
+
+
+# -- fair shares -----------------------------------------------------------------------------
+
+
+@answers("share.list")
+async def list_shares(
+    asked: Here, *, tenant: OfTenant = None, cursor: RowCursor = None, limit: Limit = 100
+) -> Page[fleet.ShareState]:
+    """The fair shares of the tenants and projects that the caller may see."""
+    found = await quotas.page_shares(asked, tenant=tenant, after=cursor, limit=limit)
+    return spell_page(found, _share)
+
+
+@answers("tenant_share.read")
+async def read_tenant_share(asked: Here, tenant: PathName) -> fleet.ShareState:
+    """What a tenant weighs among tenants, and what it used of late."""
+    return _share(await quotas.read_share(asked, Scope(tenant)))
+
+
+@answers("project_share.read")
+async def read_project_share(
+    asked: Here, tenant: PathName, *, project: PathName
+) -> fleet.ShareState:
+    """What a project weighs among its tenant's, and what it used of late."""
+    return _share(await quotas.read_share(asked, Scope(tenant, project)))
+
+
+@answers("tenant_share.set")
+async def set_tenant_share(asked: Changing, tenant: PathName, *, body: fleet.NewShare) -> Done:
+    """Weigh a tenant among tenants; the order of the queue follows at once."""
+    return spell_done(await quotas.set_share(asked, Scope(tenant), share=body.share))
+
+
+@answers("project_share.set")
+async def set_project_share(
+    asked: Changing, tenant: PathName, *, project: PathName, body: fleet.NewShare
+) -> Done:
+    """Weigh a project among its tenant's; against other tenants that changes nothing."""
+    return spell_done(await quotas.set_share(asked, Scope(tenant, project), share=body.share))
+
+
+def _share(found: quotas.ShareStanding) -> fleet.ShareState:
+    return fleet.ShareState(
+        tenant=str(found.scope.tenant),
+        project=found.scope.project,
+        share=found.share,
+        is_default=found.is_default,
+        usage_gpu_milli_ms=str(found.usage),
+        usage_per_share=str(found.usage // found.share),
+    )
