@@ -475,6 +475,7 @@ MUTATIONS = [
     ("share", "set", "7"),
     ("settings", "set", "grace_ms=1s"),
     ("node", "register", "dry", "--cpus", "1"),
+    ("node", "label", "n1", "pool=dry"),
     ("node", "drain", "n1"),
     ("node", "quarantine", "n1", "odd"),
     ("node", "depart", "n1"),

@@ -118,6 +118,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "node.observe": {"life": 1, "seen": [{"lease_id": 1, "state": "starting"}]},
         "node.output": {"life": 1, "pieces": [{"lease_id": 1, "offset": 0, "data": "AA=="}]},
         "node.mode": {"mode": "draining"},
+        "node.label": {"put": ["pool=a"]},
         "node.quarantine": {"reason": "looks-wrong"},
         "node.enrol": {"kind": "ed25519", "parts": {"public_key": "AA=="}},
         "node.prove": {"enrolment_id": "0" * 32, "parts": {"signature": "AA=="}},

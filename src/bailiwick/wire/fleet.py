@@ -100,6 +100,8 @@ class Node(Model):
     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
     members of apps that were granted it run on the host there.
 
+    ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
+
     ``free`` is what whoever asks could be given there now, whatever others hold, and
     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
     closed, or that a policy closes to him, it is nothing. A quota may leave less.
@@ -117,12 +119,20 @@ class Node(Model):
     resources: Held
     gpus: list[Gpu]
     labels: list[str]
+    labels_given: list[str] = Field(default_factory=list)
     topology: Topology = Field(default_factory=Topology)
     job_mode: JobModeWord | None = None
     agent_version: str | None = None
     host_members: bool = False
     free: Held | None = None
     gpus_free_milli: list[int] = Field(default_factory=list)
+
+
+class NodeLabels(Model):
+    """Labels to give a node (``KEY=VALUE``), and keys of those to take away that were given so."""
+
+    put: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    drop: Annotated[list[Name], Field(max_length=64)] = Field(default_factory=list)
 
 
 class Heard(Model):

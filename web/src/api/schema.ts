@@ -1879,6 +1879,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{node}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Give a node labels, or take them away
+         * @description Give a node labels beside its own; what runs there goes on.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        patch: operations["node_label"];
+        trace?: never;
+    };
     "/v1/nodes/{node}/lease-tokens": {
         parameters: {
             query?: never;
@@ -8538,6 +8560,8 @@ export interface components {
          *     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
          *     members of apps that were granted it run on the host there.
          *
+         *     ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
+         *
          *     ``free`` is what whoever asks could be given there now, whatever others hold, and
          *     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
          *     closed, or that a policy closes to him, it is nothing. A quota may leave less.
@@ -8566,6 +8590,8 @@ export interface components {
             job_mode?: ("sandbox" | "users" | "trusted" | "closed") | null;
             /** Labels */
             labels: string[];
+            /** Labels Given */
+            labels_given?: string[];
             /** Last Seen Ms */
             last_seen_ms: number | null;
             /**
@@ -8679,6 +8705,16 @@ export interface components {
             reason: components["schemas"]["PendingReason"];
             /** Rule */
             rule: string;
+        };
+        /**
+         * NodeLabels
+         * @description Labels to give a node (``KEY=VALUE``), and keys of those to take away that were given so.
+         */
+        NodeLabels: {
+            /** Drop */
+            drop?: string[];
+            /** Put */
+            put?: string[];
         };
         /**
          * NodeMode
@@ -11323,7 +11359,7 @@ export interface components {
         WatchRecord: {
             data: string;
             /** @enum {string} */
-            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted";
+            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted" | "node_labelled";
             /** @description Where to go on from, as `Last-Event-ID`. */
             id?: string;
         };
@@ -15794,6 +15830,51 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Inventory"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_label: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeLabels"];
             };
         };
         responses: {

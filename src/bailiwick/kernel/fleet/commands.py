@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.inventory import check_given
+from bailiwick.fleet.node import LABELS_MAX, NodeCapacity
 from bailiwick.iam import GivenBy
-from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, LABELS, NAME, NAMES
 from bailiwick.kernel.checks import check_grace, check_scope
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
@@ -65,6 +66,26 @@ class ChangeMode:
         check_kind("evict", self.evict, bool)
         if not self.evict and self.mode is not NodeMode.DRAINING:
             raise InvalidValue("evict", self.evict, "true, but for a drain")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNode:
+    """Give a node labels (``KEY=VALUE``) beside its own, and take those of some keys away."""
+
+    node: str
+    put: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        LABELS.check("put", list(self.put))
+        NAMES.check("drop", list(self.drop))
+        keys = [label.partition("=")[0] for label in self.put]
+        named = [*keys, *self.drop]
+        if not named or len(named) > LABELS_MAX or len({*named}) < len(named):
+            raise InvalidValue("labels", named, f"1 to {LABELS_MAX} keys, and none twice")
+        for key in keys:
+            check_given(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,5 +154,12 @@ class Elect:
 
 
 FleetCommand: TypeAlias = (
-    RegisterNode | DepartNode | ChangeMode | SetQuota | SetShare | ChangeSettings | Elect
+    RegisterNode
+    | DepartNode
+    | ChangeMode
+    | LabelNode
+    | SetQuota
+    | SetShare
+    | ChangeSettings
+    | Elect
 )

@@ -21,6 +21,7 @@ from bailiwick.iam import GivenBy
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
+from bailiwick.kernel.fleet import labels
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
@@ -52,6 +53,8 @@ def decide(state: State, command: cmd.FleetCommand, now_ms: int) -> Iterator[Eve
             return _depart(state, command, now_ms)
         case cmd.ChangeMode():
             return _change_mode(state, command, now_ms)
+        case cmd.LabelNode():
+            return labels.decide(state, command)
         case cmd.SetQuota():
             return _set_quota(state, command)
         case cmd.SetShare():
@@ -204,6 +207,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     # Closed by this record already: the next one says so, and a journal may break off before it.
     state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
+    labels.use_labels(state, event.node)
     state.guards.fleet_changed(event.node)
 
 
@@ -257,6 +261,7 @@ APPLY: Mapping[type, Apply] = {
     ev.NodeRegistered: _registered,
     ev.NodeDeparted: _departed,
     ev.NodeModeChanged: _mode,
+    ev.NodeLabelled: labels.apply,
     ev.QuotaChanged: _quota,
     ev.ShareChanged: _share,
     ev.SettingsChanged: _settings,
@@ -284,6 +289,7 @@ def _share_set(event: ev.ShareChanged) -> cmd.SetShare:
 CAUSES: Mapping[type, Cause] = {
     ev.NodeRegistered: lambda event: cmd.RegisterNode(event.node, event.capacity),
     ev.NodeDeparted: _departure,
+    ev.NodeLabelled: labels.cause_of,
     ev.QuotaChanged: _quota_set,
     ev.ShareChanged: _share_set,
     ev.SettingsChanged: lambda event: cmd.ChangeSettings(event.settings),
