@@ -88,7 +88,7 @@ ROLE_MEANINGS: dict[Role, str] = {
     Role.FLEET_OPERATOR: "nodes, evictions, metrics; sees all work",
     Role.FLEET_AUDITOR: "reads all, changes nothing",
     Role.NODE_AGENT: "reports for one machine",
-    Role.TENANT_ADMIN: "projects, people, tokens and project budgets of the tenant",
+    Role.TENANT_ADMIN: "projects, people, tokens and quotas and budgets of its projects",
     Role.TENANT_AUDITOR: "reads the tenant's records, usage and invoices",
     Role.PROJECT_ADMIN: "people, apps and tokens of the project, and all that a member may",
     Role.PROJECT_MEMBER: "submits, cancels and holds work in the project",

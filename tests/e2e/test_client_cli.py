@@ -274,6 +274,10 @@ SCREENS = [
     ("job", "show", "1"),
     ("quota", "show"),
     ("quota", "show", "--project", "p"),
+    ("quota", "list"),
+    ("share", "list"),
+    ("share", "show"),
+    ("share", "show", "--project", "p"),
     ("settings", "show"),
     ("usage", "report"),
     ("usage", "fleet"),
@@ -373,6 +377,24 @@ def test_a_quota_is_set_word_by_word(admin: Cli) -> None:
     rest["gpu_limits"] = {}
     assert shown() == {"is_default": False, "limits": {"lease_count": 1000}, **rest}
     one_line(admin("quota", "set", "gpu=1"), 2, "GPU generation")
+    one_line(admin("quota", "set"), 2, "--burst")
+
+
+def test_burst_credit_is_set_in_gpus_and_hours_and_taken_away_again(admin: Cli) -> None:
+    def burst() -> object:
+        return json.loads(done(admin("quota", "show", "-o", "json")))["quota"]["burst"]
+
+    one_line(admin("quota", "set", "leases=5", "--replace", "--burst", "gpus=2:1h"), 2, "burst")
+    done(admin("quota", "set", "gpus=8", "--burst", "gpus=2:1h:1d"))
+    numbers = {"capacity": 7_200_000, "refill_per_s": 84, "ceiling": 2_000}
+    assert burst() == {"dimension": "gpu_count", **numbers}
+    assert "burst credit now: 2 GPUs for an hour" in done(admin("quota", "show"))
+    assert "2 GPUs for an hour" in done(admin("quota", "list"))
+    done(admin("quota", "set", "mem=1TiB"))  # what is not named stays
+    assert burst() == {"dimension": "gpu_count", **numbers}
+    done(admin("quota", "set", "--burst", "none"))
+    assert burst() is None
+    one_line(admin("quota", "set", "--burst", "gpus=2"), 2, "gpus=2:1h:1d")
 
 
 def test_settings_are_changed_one_at_a_time_and_only_as_they_were_seen(admin: Cli) -> None:
@@ -450,8 +472,10 @@ MUTATIONS = [
     ("account", "create", "dry"),
     ("account", "disable", "bot-lab"),
     ("quota", "set", "gpus=1"),
+    ("share", "set", "7"),
     ("settings", "set", "grace_ms=1s"),
     ("node", "register", "dry", "--cpus", "1"),
+    ("node", "label", "n1", "pool=dry"),
     ("node", "drain", "n1"),
     ("node", "quarantine", "n1", "odd"),
     ("node", "depart", "n1"),

@@ -50,6 +50,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "change_mode", "node": "node-f", "mode": "draining", "grace_ms": 5},
         {"command": "quarantine", "node": "node-f", "reason": "odd", "grace_ms": 0},
         {"command": "lift_quarantine", "node": "node-f"},
+        {"command": "label_node", "node": "node-f", "put": ["pool=a"], "drop": ["tier"]},
         {"command": "set_share", "tenant": "lab", "share": 2, "project": "p"},
         {
             "command": "set_quota",

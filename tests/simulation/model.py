@@ -517,6 +517,7 @@ FOLD = {
     "node_quarantined": Model._quarantined,
     "node_quarantine_lifted": Model._lifted,
     "quota_changed": Model._quota,
+    "node_labelled": _nothing,
     "share_changed": _nothing,
     "settings_changed": Model._settings,
     "admission_approved": Model._approved,

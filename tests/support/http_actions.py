@@ -107,6 +107,8 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "token.issue": {"principal": f"project_admin@{tenant}"},
         "tenant_quota.set": {"limits": {"cpu_milli": 10**6}},
         "project_quota.set": {"limits": {"cpu_milli": 10**6}},
+        "tenant_share.set": {"share": 3},
+        "project_share.set": {"share": 3},
         "node.register": {"node": "n2", "resources": {"cpu_milli": 1000}},
         "node.report": {"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
         "node.count": {
@@ -116,6 +118,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "node.observe": {"life": 1, "seen": [{"lease_id": 1, "state": "starting"}]},
         "node.output": {"life": 1, "pieces": [{"lease_id": 1, "offset": 0, "data": "AA=="}]},
         "node.mode": {"mode": "draining"},
+        "node.label": {"put": ["pool=a"]},
         "node.quarantine": {"reason": "looks-wrong"},
         "node.enrol": {"kind": "ed25519", "parts": {"public_key": "AA=="}},
         "node.prove": {"enrolment_id": "0" * 32, "parts": {"signature": "AA=="}},

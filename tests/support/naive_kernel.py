@@ -109,6 +109,8 @@ class NaiveKernel:
     leases_given: int = 0
     entries_given: int = 0
     machines: dict[str, Machine] = field(default_factory=dict)
+    given: dict[str, list[str]] = field(default_factory=dict)
+    """What operators say of nodes, those that are gone among them."""
     holds: dict[int, Hold] = field(default_factory=dict)
     waiters: dict[int, Waiter] = field(default_factory=dict)
     limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
@@ -262,6 +264,13 @@ class NaiveKernel:
                 if tenant == owner[0] and (None in (project, owner[1]) or project == owner[1]):
                     assert not range(max(span.start, other.start), min(span.stop, other.stop))
             self.billed.append((owner[0], owner[1], span))
+
+    def _node_labelled(self, body: dict[str, Any], owner: Scope) -> None:
+        assert owner == ("", None)
+        assert body["labels_before"] == self.given.pop(body["node"], [])
+        assert body["labels"] != body["labels_before"]
+        if body["labels"]:
+            self.given[body["node"]] = body["labels"]
 
     def _share_changed(self, body: dict[str, Any], owner: Scope) -> None:
         assert 1 <= body["share"] <= 1_000_000
@@ -554,6 +563,8 @@ class NaiveKernel:
             entry = state.ledger.entry(name)
             assert entry.gated == self.trust.gated(name)
             assert dict(entry.attested) == self.trust.labels(name)
+            given = [f"{key}={value}" for key, value in sorted(entry.given.items())]
+            assert given == self.given.get(name, [])
             assert dict(zip(KINDS, usage.free.as_tuple(), strict=True)) == self.free(name)
             assert list(usage.device_free_milli) == self.device_free(name)
         assert set(state.trust.quarantines) == set(self.trust.quarantined)

@@ -53,6 +53,7 @@ COMMANDS.update(
         "fleet": Word("What there is, by generation.", _FLEET),
         "node": Word("Machines and their modes.", _FLEET),
         "quota": Word("What a tenant or project may hold.", _FLEET),
+        "share": Word("What tenants and projects weigh.", _FLEET),
         "isolation": Word("Who may not meet whom, and where.", _FLEET),
         "settings": Word("How the kernel decides.", _FLEET),
         "tenant": Word("Who pays.", _PEOPLE),

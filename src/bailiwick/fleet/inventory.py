@@ -20,10 +20,12 @@ from __future__ import annotations
 from typing import Final
 
 from bailiwick.fleet.node import (
+    ADDRESS_LABEL,
     ATTESTED_PREFIX,
     EXECUTOR_LABEL,
     HEARTBEAT_LABEL,
     HOST_MEMBERS_LABEL,
+    IMPLIED_LABELS,
     JOB_MODE_LABEL,
     NodeCapacity,
 )
@@ -34,6 +36,16 @@ REGISTERED_BY: Final = frozenset(
     (HEARTBEAT_LABEL, EXECUTOR_LABEL, JOB_MODE_LABEL, HOST_MEMBERS_LABEL)
 )
 """The labels that say by whom a machine was registered, and how jobs are run there."""
+
+
+PLATFORM_PREFIX: Final = "bailiwick."
+"""How keys begin that only the platform gives."""
+
+PLACES: Final = frozenset(("rack", "segment", "region", "sku"))
+"""The labels that say what a machine is and where it stands: policies part work by them."""
+
+RESERVED: Final = IMPLIED_LABELS | REGISTERED_BY | PLACES | {ADDRESS_LABEL}
+"""The keys of labels that no operator gives: the platform does, or the machine when it joins."""
 
 
 def is_same_machine(one: NodeCapacity, other: NodeCapacity) -> bool:
@@ -48,6 +60,18 @@ def check_inventory(capacity: NodeCapacity) -> None:
         if key.startswith(ATTESTED_PREFIX):
             expected = f"no key that begins with {ATTESTED_PREFIX}; attestation gives those"
             raise InvalidValue("labels", key, expected)
+
+
+def check_given(key: str) -> str:
+    """Refuse a key that an operator cannot give a node: its label would be believed elsewhere.
+
+    >>> check_given("pool")
+    'pool'
+    """
+    if key in RESERVED or key.startswith((ATTESTED_PREFIX, PLATFORM_PREFIX)):
+        expected = "no key of the platform's, nor one that a machine says itself when it joins"
+        raise InvalidValue("labels", key, expected)
+    return key
 
 
 def _lasting(capacity: NodeCapacity) -> tuple[object, ...]:

@@ -132,12 +132,12 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.FLEET_OPERATOR: _VIEW | _OPERATE,
     Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.ISOLATION_READ, _P.METRICS_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
-    # What a tenant may spend is the fleet's to say; how that is shared out, the tenant's.
+    # What a tenant may hold and spend is the fleet's to say; how that is shared out, the tenant's.
     # Which apps its projects may use is a tenant's to say; who gets a node's host, the fleet's.
     Role.TENANT_ADMIN: _PROJECT_ADMIN
     | _CATALOG
     | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET, _P.ROLE_MANAGE}
-    | {_P.RUNTIME_MANAGE},
+    | {_P.RUNTIME_MANAGE, _P.PROJECT_QUOTA_SET},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

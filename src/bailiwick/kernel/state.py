@@ -77,6 +77,8 @@ class State:
         self.restored: dict[int, Restored] = {}
         """Leases that were to go once, and stayed."""
         self.draining: dict[str, None] = {}
+        self.node_labels: dict[str, Mapping[str, str]] = {}
+        """What operators say of nodes; kept when a machine is gone, for when it comes back."""
         self.spending = Spending()
         self.invoices: dict[str, Issued] = {}
         self.billed: dict[str, list[Issued]] = {}

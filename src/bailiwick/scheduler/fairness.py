@@ -37,10 +37,7 @@ from zlib import crc32
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
-from bailiwick.vocab.values import ProjectId, TenantId, check_amount, check_integer
-
-SHARE_MAX = 1_000_000
-"""The largest share, and the scale of ``normalised``."""
+from bailiwick.vocab.values import SHARE_MAX, ProjectId, TenantId, check_amount, check_integer
 
 SCOPES_MAX = 1_000_000
 """Tenants and projects whose usage or share is kept."""
@@ -148,6 +145,10 @@ class FairShares:
             raise LimitReached("scopes with a share", SCOPES_MAX)
         self._shares[scope] = share
         self._tell_change(scope)
+
+    def has_share(self, tenant: str, *, project: str | None = None) -> bool:
+        """Whether the scope was given a share; else it is 1."""
+        return scope_of(tenant, project) in self._shares
 
     def charge(self, tenant: str, amount: int, *, now_ms: int, project: str | None = None) -> None:
         """Add micro-GPU-seconds used up to that time, to the tenant and to its project."""

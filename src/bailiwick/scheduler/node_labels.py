@@ -2,9 +2,11 @@
 
 Rules:
 
-- Labels of the inventory are indexed when a node joins. Those that attestation gives are indexed
-  from the first time somebody asks for one: a node attests much, and much of it is new every time.
-  So are those that follow from what a node is: each has a name of its own.
+- Labels of the inventory are indexed when a node joins, and those of an operator when he gives
+  them: of one key a node has his, and its own again once he takes it away.
+- Labels that attestation gives are indexed from the first time somebody asks for one: a node
+  attests much, and much of it is new every time. So are those that follow from what a node is: each
+  has a name of its own.
 - A set that was handed out stays the one that is kept up to date.
 """
 
@@ -54,6 +56,17 @@ class LabelIndex:
         """A node is gone."""
         for members in self._sets.values():
             members.discard(entry.handle)
+
+    def give(self, entry: NodeEntry, given: Mapping[str, str]) -> None:
+        """An operator says this of a node: these labels, and of those he gave before no others."""
+        before, entry.given = entry.labels.items(), dict(given)
+        after = entry.labels.items()
+        for label in before - after:
+            if label[0] not in IMPLIED_LABELS:
+                self.nodes_with(label).discard(entry.handle)
+        for label in after - before:
+            if label[0] not in IMPLIED_LABELS:
+                self.nodes_with(label).add(entry.handle)
 
     def attest(self, entry: NodeEntry, labels: Mapping[str, str]) -> None:
         """A node has proven this: these labels, and of those it had before no others."""

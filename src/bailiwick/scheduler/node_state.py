@@ -27,6 +27,8 @@ class NodeEntry:
     """Whether it still has to prove what is asked of it."""
     attested: Mapping[str, str] = field(default_factory=dict)
     """What it has proven, as labels beside those of its inventory."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """The labels that an operator gave it; they count more than those of its inventory."""
 
     @property
     def closed_by(self) -> FilterReason | None:
@@ -53,15 +55,20 @@ class NodeEntry:
         return sum(vram_held(gpu.vram_bytes, milli) for i, gpu in gpus if devices >> i & 1)
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """What it says of itself, and what an operator says of it."""
+        return {**self.capacity.labels, **self.given} if self.given else self.capacity.labels
+
+    @property
     def implied(self) -> Mapping[str, str]:
         """The labels that follow from what it is."""
         return implied_labels(str(self.id), self.capacity.labels)
 
     def has_labels(self, wanted: Mapping[str, str]) -> bool:
-        """Whether it has all of these labels: implied, of its inventory, or by attestation."""
+        """Whether it has all of these labels: implied, its own, given, or by attestation."""
         if not wanted:
             return True
-        told = {**self.attested, **self.capacity.labels, **self.implied}
+        told = {**self.attested, **self.labels, **self.implied}
         return wanted.items() <= told.items()
 
 

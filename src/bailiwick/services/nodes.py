@@ -31,7 +31,15 @@ from bailiwick.fleet.node import (
     NodeCapacity,
 )
 from bailiwick.iam import FLEET, PrincipalKind, Scope
-from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
+from bailiwick.kernel import (
+    ChangeMode,
+    DepartNode,
+    Done,
+    LabelNode,
+    LiftQuarantine,
+    Quarantine,
+    RegisterNode,
+)
 from bailiwick.kernel.isolation.room import FreeRoom, RoomOn, room_for
 from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.replica import Role, View
@@ -67,6 +75,8 @@ class NodeStanding:
     attestation: AttestationState
     attested_ms: int | None
     claims: Mapping[str, str]
+    given: Mapping[str, str]
+    """The labels that operators gave it."""
     free: FreeRoom
     """What whoever asks could be given there now."""
     life: Liveness | None = None
@@ -201,6 +211,12 @@ async def change_mode(caller: Caller, change: ChangeMode) -> tuple[Done, ModeFor
     return done, await foresee_node(caller, change) if caller.dry_run else None
 
 
+async def label_node(caller: Caller, change: Deferred[LabelNode]) -> Done:
+    """Give a node labels beside its own, and take some away that were given so."""
+    caller.require(FLEET)
+    return await caller.change(change())
+
+
 async def quarantine_node(caller: Caller, node: str, *, reason: str, grace_ms: int | None) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     caller.require(FLEET)
@@ -242,6 +258,7 @@ def _standing(view: View, entry: NodeEntry, *, room: RoomOn) -> NodeStanding:
             for kind, each in sorted(held.items())
             for name, value in sorted(each.claims.items())
         },
+        given=entry.given,
         free=room(entry),
     )
 

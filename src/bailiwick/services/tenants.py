@@ -1,11 +1,10 @@
-"""Tenants, projects, their members and quotas: who pays, has which role, and may hold how much.
+"""Tenants, projects and their members: who pays, and has which role.
 
 Rules:
 
 - Every use case asks for its action's key first, at the scope that it is about.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
 - The server's own names are nobody's to give a role to. A node has roles over the fleet alone.
-- A quota is set for a tenant or project that exists and is open; it is read for one that ever did.
 """
 
 from __future__ import annotations
@@ -27,15 +26,11 @@ from bailiwick.iam import (
     kind_of,
 )
 from bailiwick.journal.words import OfferOutcome
-from bailiwick.kernel import Done, SetQuota
+from bailiwick.kernel import Done
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people.home_commands import EndOffer, OfferRole
-from bailiwick.kernel.work.rights import ceiling_of
 from bailiwick.runtime.replica import View
-from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom, QuotaScope
-from bailiwick.scheduler.rights.ceilings import Ceiling
-from bailiwick.services.caller import Caller, Deferred, Hidden, sees
-from bailiwick.services.foreseeing.changes import QuotaForeseen, foresee_quota
+from bailiwick.services.caller import Caller, Hidden, sees
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.roles import check_hand_out
 from bailiwick.vocab.errors import InvalidValue
@@ -212,46 +207,3 @@ async def _take(caller: Caller, scope: Scope, *, member: str) -> MemberGiven:
         return MemberGiven(await caller.change(ended), is_offer=True)
     taken = cmd.SetMember(member, None, scope.tenant, scope.project)
     return MemberGiven(await caller.change(taken), is_offer=False)
-
-
-# -- quotas ----------------------------------------------------------------------------------
-
-
-class QuotaStanding(NamedTuple):
-    """What was set (or is the default), what may be asked for, and how that stands."""
-
-    quota: Quota
-    is_default: bool
-    ceiling: Ceiling
-    headroom: QuotaHeadroom
-
-
-async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
-    """What a tenant or project is allowed, and how that stands."""
-    caller.require(scope)
-    tenant, project = str(scope.tenant), scope.project
-
-    def standing(view: View) -> QuotaStanding:
-        directory, quotas = view.state.directory, view.state.quotas
-        directory.tenant(tenant)
-        if project is not None:
-            directory.project(tenant, project)
-        return QuotaStanding(
-            quotas.quota_of(tenant, project),
-            project is None and not quotas.has_quota(tenant),
-            ceiling_of(view.state, QuotaScope.of(tenant, project)),
-            quotas.headroom(tenant, project),
-        )
-
-    return await caller.lookup(standing)
-
-
-async def set_quota(
-    caller: Caller, scope: Scope, *, quota: Deferred[Quota], seen: str | None
-) -> tuple[Done, QuotaForeseen | None]:
-    """Replace everything that a tenant or project is allowed; a dry run tells what follows."""
-    caller.require(scope)
-    await caller.lookup(lambda view: view.state.directory.check_scope(scope))
-    change = SetQuota(str(scope.tenant), quota(), scope.project, seen)
-    done = await caller.change(change)
-    return done, await foresee_quota(caller, change) if caller.dry_run else None

@@ -31,6 +31,7 @@ class Permission(StrEnum):
     LEASE_EVICT = "scheduler.lease.evict"
     QUOTA_READ = "scheduler.quota.read"
     QUOTA_SET = "scheduler.quota.set"
+    PROJECT_QUOTA_SET = "scheduler.project_quota.set"
     SETTINGS_READ = "scheduler.settings.read"
     SETTINGS_SET = "scheduler.settings.set"
     ISOLATION_READ = "scheduler.isolation.read"

@@ -42,6 +42,9 @@ TERM_MAX_MS = 3_653 * 86_400_000
 WAITING_MAX = 10**7
 """Requests that may wait at a time: as many as any queue may hold."""
 
+SHARE_MAX = 1_000_000
+"""The largest share of a tenant or project, and the scale by which usage is weighed against it."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
 

@@ -223,6 +223,7 @@ def _add_nodes(trial: StateTrial, like: NodeEntry, *, count: int) -> frozenset[s
         trial.do(RegisterNode(name, like.capacity))
         # It has proven what the other has: whether a new machine is trusted is not the question.
         ledger.set_attested(name, like.attested)
+        ledger.labelled.give(ledger.entry(name), like.given)
         ledger.set_gate(name, False)
         names.add(name)
     return frozenset(names)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.values import SHARE_MAX, TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (
     AttestationState,
     Dimension,
@@ -16,6 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
+from bailiwick.wire.usage import Digits
 from bailiwick.wire.words import JobModeWord, LivenessWord
 
 _Mode = Annotated[NodeMode, Field(strict=False)]
@@ -99,6 +100,8 @@ class Node(Model):
     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
     members of apps that were granted it run on the host there.
 
+    ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
+
     ``free`` is what whoever asks could be given there now, whatever others hold, and
     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
     closed, or that a policy closes to him, it is nothing. A quota may leave less.
@@ -116,6 +119,7 @@ class Node(Model):
     resources: Held
     gpus: list[Gpu]
     labels: list[str]
+    labels_given: list[str] = Field(default_factory=list)
     topology: Topology = Field(default_factory=Topology)
     job_mode: JobModeWord | None = None
     agent_version: str | None = None
@@ -176,6 +180,13 @@ class Picture(Model):
     lease_classes: list[_LeaseClass]
     nodes: PictureNodes
     held: PictureHeld
+
+
+class NodeLabels(Model):
+    """Labels to give a node (``KEY=VALUE``), and keys of those to take away that were given so."""
+
+    put: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    drop: Annotated[list[Name], Field(max_length=64)] = Field(default_factory=list)
 
 
 class Heard(Model):
@@ -272,3 +283,28 @@ class QuotaState(Model):
     """What may be asked for there: the narrower of a project's and its tenant's."""
     dimensions: dict[_Dimension, Room]
     generations: dict[_Generation, Room]
+    burst_left: int | None = None
+    """Burst credit now, in the unit of ``burst.capacity``; ``null`` without a burst."""
+
+
+class NewShare(Model):
+    """What a tenant weighs among tenants, or a project among its tenant's."""
+
+    share: Annotated[int, Within(1, SHARE_MAX)]
+
+
+class ShareState(Model):
+    """A fair share, and what was used of late, by which one stands in the queue.
+
+    Usage counts milli-shares of GPUs times milliseconds (work without GPUs by its cores), and
+    halves with every half-life of the settings. Whoever has the least of it for each share is next.
+    Numbers can be beyond 2^53 and are told as digits.
+    """
+
+    tenant: str
+    project: str | None
+    share: int
+    is_default: bool
+    """Whether nobody set one: then it is 1."""
+    usage_gpu_milli_ms: Digits
+    usage_per_share: Digits

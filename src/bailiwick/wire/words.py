@@ -43,6 +43,7 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.lease.evict",
     "scheduler.quota.read",
     "scheduler.quota.set",
+    "scheduler.project_quota.set",
     "scheduler.settings.read",
     "scheduler.settings.set",
     "scheduler.isolation.read",

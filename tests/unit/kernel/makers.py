@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.fleet.topology import NUMA_MAX, CacheDomain, NodeTopology
+from bailiwick.iam import GivenBy
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import Settings
@@ -19,6 +20,7 @@ from bailiwick.kernel.fleet.commands import (
     ChangeSettings,
     DepartNode,
     Elect,
+    LabelNode,
     RegisterNode,
     SetQuota,
     SetShare,
@@ -27,6 +29,7 @@ from bailiwick.kernel.fleet.events import (
     ClockRepaired,
     LeaderElected,
     NodeDeparted,
+    NodeLabelled,
     NodeModeChanged,
     NodeRegistered,
     QuotaChanged,
@@ -117,6 +120,10 @@ generations = st.sampled_from(list(HardwareGeneration))
 reasons = st.sampled_from(list(PreemptionReason))
 models = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
 labels = st.dictionaries(names, names, max_size=3)
+given_labels = st.dictionaries(
+    names.map(lambda key: f"x{key[:60]}"), names, min_size=1, max_size=3
+).map(lambda told: tuple(f"{key}={value}" for key, value in sorted(told.items())))
+"""Labels that an operator may give, as they are told."""
 cores = st.integers(0, 10**9).map(lambda milli: milli // 1000 if milli % 7 else milli / 1000)
 resources = st.builds(Resources, amounts, amounts, amounts, amounts)
 owners = st.builds(Owner, names, maybe_names)
@@ -308,6 +315,7 @@ def blocks(draw: st.DrawFn) -> RequestBlocked:
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     NodeRegistered: st.builds(NodeRegistered, names, machines),
     NodeDeparted: st.builds(NodeDeparted, names, lists, amounts, st.none() | times),
+    NodeLabelled: st.builds(NodeLabelled, names, given_labels, given_labels),
     NodeModeChanged: st.builds(NodeModeChanged, names, modes, modes, st.booleans()),
     NodeQuarantined: st.builds(NodeQuarantined, names, names, st.none() | hashes, st.booleans()),
     NodeQuarantineLifted: st.builds(
@@ -403,7 +411,9 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     Quarantine: st.builds(Quarantine, names, names, graces),
     LiftQuarantine: st.builds(LiftQuarantine, names, st.just(False), models)
     | st.builds(LiftQuarantine, names, st.just(True), names),
-    SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen),
+    SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen)
+    | st.builds(SetQuota, names, quotas(), names, seen, st.sampled_from(list(GivenBy))),
+    LabelNode: st.builds(LabelNode, names, given_labels, st.just(())),
     SetShare: st.builds(SetShare, names, st.integers(1, 10**6), maybe_names),
     ChangeSettings: st.builds(ChangeSettings, settings(), seen),
     Elect: st.builds(Elect, ids, names, st.text(max_size=9)),

@@ -16,7 +16,7 @@ from bailiwick.kernel import Command, Envelope, Kernel, SetRateCard, Settings, W
 from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.runtime.replica import Role
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
-from bailiwick.services import budgets, rates, server, tenants
+from bailiwick.services import budgets, quotas, rates, server, tenants
 from bailiwick.services.caller import AccessDenied, Caller, Hidden
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken, NotFound, Stale
 from bailiwick.vocab.words import Dimension, HardwareGeneration, LeaseClass
@@ -114,18 +114,16 @@ def test_what_needs_a_key_is_not_for_everybody_who_is_let_in(house: House) -> No
 def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) -> None:
     stranger = house.who(Duty.TENANT_ADMIN, P.QUOTA_SET, scope=Scope("other"))
     with pytest.raises(AccessDenied) as hidden:
-        run(tenants.set_quota(stranger, LAB, quota=faulty, seen=None))
+        run(quotas.set_quota(stranger, LAB, quota=faulty, seen=None))
     assert hidden.value.message is None
     assert str(hidden.value) == str(Hidden())
     member = house.who(Duty.PROJECT_VIEWER, P.QUOTA_SET, scope=PROJECT)
     with pytest.raises(AccessDenied, match="is needed at lab") as denied:
-        run(tenants.set_quota(member, LAB, quota=faulty, seen=None))
+        run(quotas.set_quota(member, LAB, quota=faulty, seen=None))
     assert denied.value.refusal.scope == LAB
     with pytest.raises(InvalidValue, match="burst"):
         run(
-            tenants.set_quota(
-                house.who(Duty.FLEET_ADMIN, P.QUOTA_SET), LAB, quota=faulty, seen=None
-            )
+            quotas.set_quota(house.who(Duty.FLEET_ADMIN, P.QUOTA_SET), LAB, quota=faulty, seen=None)
         )
 
 
@@ -134,10 +132,10 @@ def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) ->
 
 def test_a_quota_is_read_as_it_was_set(house: House) -> None:
     admin = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET)
-    done, outlook = run(tenants.set_quota(admin, LAB, quota=few, seen=None))
+    done, outlook = run(quotas.set_quota(admin, LAB, quota=few, seen=None))
     assert (done.seq is not None, outlook) == (True, None)
     viewer = house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB)
-    quota, is_default, ceiling, room = run(tenants.read_quota(viewer, LAB))
+    _, quota, is_default, ceiling, room, _ = run(quotas.read_quota(viewer, LAB))
     assert (quota, is_default) == (few(), False)
     assert ceiling == Settings().ceiling()
     assert room.dimensions[Dimension.CPU_MILLI].left == 5_000
@@ -145,10 +143,10 @@ def test_a_quota_is_read_as_it_was_set(house: House) -> None:
 
 def test_a_dry_run_sets_nothing(house: House) -> None:
     dry = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET, dry_run=True)
-    done, outlook = run(tenants.set_quota(dry, LAB, quota=few, seen=None))
+    done, outlook = run(quotas.set_quota(dry, LAB, quota=few, seen=None))
     assert (done.seq, outlook is None) == (None, False)
     with pytest.raises(NotFound):
-        run(tenants.set_quota(dry, Scope("nobody"), quota=few, seen=None))
+        run(quotas.set_quota(dry, Scope("nobody"), quota=few, seen=None))
     assert not house.gateway.told
 
 

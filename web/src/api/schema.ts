@@ -1928,6 +1928,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{node}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Give a node labels, or take them away
+         * @description Give a node labels beside its own; what runs there goes on.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        patch: operations["node_label"];
+        trace?: never;
+    };
     "/v1/nodes/{node}/lease-tokens": {
         parameters: {
             query?: never;
@@ -2160,6 +2182,28 @@ export interface paths {
          *     Needs the permission `scheduler.queue.read` where the request belongs.
          */
         post: operations["queue_whatif"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List quotas and how they stand
+         * @description The quotas of the tenants and projects that the caller may see, and how they stand.
+         *
+         *     Needs the permission `scheduler.quota.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["quota_list"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2569,6 +2613,28 @@ export interface paths {
          *     Needs the permission `scheduler.settings.set` over the fleet.
          */
         put: operations["settings_set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fair shares and how they stand
+         * @description The fair shares of the tenants and projects that the caller may see.
+         *
+         *     Needs the permission `scheduler.quota.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["share_list"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -3542,9 +3608,37 @@ export interface paths {
          * Set a project's quota
          * @description Replace everything that a project is allowed.
          *
-         *     Needs the permission `scheduler.quota.set` at the project.
+         *     Needs the permission `scheduler.project_quota.set` at the project.
          */
         put: operations["project_quota_set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/projects/{project}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a project's fair share
+         * @description What a project weighs among its tenant's, and what it used of late.
+         *
+         *     Needs the permission `scheduler.quota.read` at the project.
+         */
+        get: operations["project_share_read"];
+        /**
+         * Set a project's fair share
+         * @description Weigh a project among its tenant's; against other tenants that changes nothing.
+         *
+         *     Needs the permission `scheduler.project_quota.set` at the project.
+         */
+        put: operations["project_share_set"];
         post?: never;
         delete?: never;
         options?: never;
@@ -4084,6 +4178,34 @@ export interface paths {
          *     Needs the permission `scheduler.instance.update` at the tenant.
          */
         post: operations["shared_use_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a tenant's fair share
+         * @description What a tenant weighs among tenants, and what it used of late.
+         *
+         *     Needs the permission `scheduler.quota.read` at the tenant.
+         */
+        get: operations["tenant_share_read"];
+        /**
+         * Set a tenant's fair share
+         * @description Weigh a tenant among tenants; the order of the queue follows at once.
+         *
+         *     Needs the permission `scheduler.quota.set` at the tenant.
+         */
+        put: operations["tenant_share_set"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5360,7 +5482,7 @@ export interface components {
             /** Is Builtin */
             is_builtin: boolean;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -6376,7 +6498,7 @@ export interface components {
             /** Key Id */
             key_id: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
         };
         /**
          * HomeChange
@@ -8484,6 +8606,14 @@ export interface components {
             };
         };
         /**
+         * NewShare
+         * @description What a tenant weighs among tenants, or a project among its tenant's.
+         */
+        NewShare: {
+            /** Share */
+            share: number;
+        };
+        /**
          * NewSharedRuntime
          * @description The same, with the digest of the plan that was accepted.
          */
@@ -8598,7 +8728,7 @@ export interface components {
          */
         NewToken: {
             /** Keys */
-            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @default human
@@ -8628,6 +8758,8 @@ export interface components {
          *     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
          *     members of apps that were granted it run on the host there.
          *
+         *     ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
+         *
          *     ``free`` is what whoever asks could be given there now, whatever others hold, and
          *     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
          *     closed, or that a policy closes to him, it is nothing. A quota may leave less.
@@ -8656,6 +8788,8 @@ export interface components {
             job_mode?: ("sandbox" | "users" | "trusted" | "closed") | null;
             /** Labels */
             labels: string[];
+            /** Labels Given */
+            labels_given?: string[];
             /** Last Seen Ms */
             last_seen_ms: number | null;
             /**
@@ -8769,6 +8903,16 @@ export interface components {
             reason: components["schemas"]["PendingReason"];
             /** Rule */
             rule: string;
+        };
+        /**
+         * NodeLabels
+         * @description Labels to give a node (``KEY=VALUE``), and keys of those to take away that were given so.
+         */
+        NodeLabels: {
+            /** Drop */
+            drop?: string[];
+            /** Put */
+            put?: string[];
         };
         /**
          * NodeMode
@@ -9289,6 +9433,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[QuotaState] */
+        Page_QuotaState_: {
+            /** Items */
+            items: components["schemas"]["QuotaState"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[RateChange] */
         Page_RateChange_: {
             /** Items */
@@ -9321,6 +9472,13 @@ export interface components {
         Page_SharedRuntimeRow_: {
             /** Items */
             items: components["schemas"]["SharedRuntimeRow"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ShareState] */
+        Page_ShareState_: {
+            /** Items */
+            items: components["schemas"]["ShareState"][];
             /** Next */
             next?: string | null;
         };
@@ -9776,6 +9934,8 @@ export interface components {
          * @description The quota that was set (or the default), and how it stands.
          */
         QuotaState: {
+            /** Burst Left */
+            burst_left?: number | null;
             ceiling: components["schemas"]["Ceiling"];
             /** Dimensions */
             dimensions: {
@@ -10033,7 +10193,7 @@ export interface components {
          */
         RoleChange: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -10050,7 +10210,7 @@ export interface components {
          */
         RoleHeld: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /** Project */
             project: string | null;
             /** Role */
@@ -10209,7 +10369,7 @@ export interface components {
              */
             home?: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -10801,6 +10961,28 @@ export interface components {
             since_ms: number;
         };
         /**
+         * ShareState
+         * @description A fair share, and what was used of late, by which one stands in the queue.
+         *
+         *     Usage counts milli-shares of GPUs times milliseconds (work without GPUs by its cores), and
+         *     halves with every half-life of the settings. Whoever has the least of it for each share is next.
+         *     Numbers can be beyond 2^53 and are told as digits.
+         */
+        ShareState: {
+            /** Is Default */
+            is_default: boolean;
+            /** Project */
+            project: string | null;
+            /** Share */
+            share: number;
+            /** Tenant */
+            tenant: string;
+            /** Usage Gpu Milli Ms */
+            usage_gpu_milli_ms: string;
+            /** Usage Per Share */
+            usage_per_share: string;
+        };
+        /**
          * ShownKey
          * @description A key, shown this once.
          */
@@ -11228,7 +11410,7 @@ export interface components {
             /** Issued Ms */
             issued_ms: number;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -11365,7 +11547,7 @@ export interface components {
             /** Issuer */
             issuer: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /** Rule */
             rule: string;
         };
@@ -11536,7 +11718,7 @@ export interface components {
         WatchRecord: {
             data: string;
             /** @enum {string} */
-            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted";
+            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted" | "node_labelled";
             /** @description Where to go on from, as `Last-Event-ID`. */
             id?: string;
         };
@@ -16114,6 +16296,51 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    node_label: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeLabels"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     node_token: {
         parameters: {
             query?: {
@@ -16652,6 +16879,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    quota_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_QuotaState_"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -17624,6 +17891,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    share_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ShareState_"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -20222,6 +20529,88 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    project_share_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareState"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    project_share_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     tenant_quota_read: {
         parameters: {
             query?: never;
@@ -21440,6 +21829,86 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewSharedUse"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    tenant_share_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareState"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    tenant_share_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
             };
         };
         responses: {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.commands.node_attestation import add_node_verbs
+from bailiwick.cli.commands.node_label import add_label_verb
 from bailiwick.cli.jobs.lists import FormatOption, JobFormat
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
@@ -144,6 +145,7 @@ def _draw(found: Node) -> None:
         ("gpus", _gpus(found)),
         ("free for you now", _free(found)),
         ("labels", ", ".join(found.labels) or "-"),
+        ("of them an operator's", ", ".join(found.labels_given) or "-"),
         ("jobs kept apart", found.job_mode or "it runs no jobs"),
         ("members on the host", "yes" if found.host_members else "no"),
     ]
@@ -379,6 +381,7 @@ def quarantine(
 
 
 add_node_verbs(app)
+add_label_verb(app)
 
 
 @verb(app, "depart", changes=True)

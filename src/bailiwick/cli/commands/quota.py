@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.units import parse_bytes, parse_cores, parse_span
@@ -18,6 +19,39 @@ if TYPE_CHECKING:
     from bailiwick.wire.fleet import QuotaState, Room
 
 app = noun("Quotas: what a tenant or project may hold at once.")
+
+_LISTED = (Dimension.GPU_COUNT, Dimension.CPU_MILLI, Dimension.MEM_BYTES, Dimension.LEASE_COUNT)
+
+
+def _listed(found: QuotaState) -> tuple[str, ...]:
+    cells = [owner(found.tenant, found.project)]
+    for word in _LISTED:
+        limit, used, left = _room(word, found.dimensions[word])
+        cells += [f"{used} of {limit}" if limit != "-" else used, left]
+    return (*cells, "-" if found.burst_left is None else _credit(found, found.burst_left))
+
+
+_QUOTAS: Columns[QuotaState] = Columns(
+    ("of", "gpus", "left", "cores", "left", "memory", "left", "leases", "left", "burst credit*"),
+    _listed,
+    lambda q: owner(q.tenant, q.project),
+    numbers=("gpus", "left", "cores", "memory", "leases"),
+    empty="no tenant or project whose quota you may see",
+)
+
+
+@verb(app, "list", lists=True, scope="tenant")
+def list_quotas(ask: Ask) -> None:
+    """Who may hold how much, and what is used and left of it: tenants and projects you may see.
+
+    ``left`` is what can still be taken there; of a project never more than its tenant has left.
+
+    Example: bailiwick quota list --tenant lab
+    """
+    from bailiwick.wire.actions.tenants import QUOTA_LIST
+
+    typed = ask.given.get("tenant")
+    ask.list(QUOTA_LIST, columns=_QUOTAS, query=None if typed is None else {"tenant": ask.tenant})
 
 
 @verb(app, "show", scope="project")
@@ -56,14 +90,26 @@ def _draw_quota(found: QuotaState, name: str) -> None:
         typer.echo("nobody set a quota here: all of this is the default (bailiwick settings show)")
     burst = found.quota.burst
     if burst is not None:
-        # A burst counts shares of GPUs, where the limit itself counts whole ones.
-        is_gpus = burst.dimension is Dimension.GPU_COUNT
-        unit = "gpu_milli" if is_gpus else burst.dimension.value
+        unit = _burst_unit(burst.dimension)
         typer.echo(
             f"\nburst: up to {amount(unit, burst.ceiling)} above the limit; when full the credit "
             f"pays for {amount(unit, burst.capacity // 3600)} for an hour, and an hour within the "
             f"limit gives {amount(unit, burst.refill_per_s)} for an hour back"
         )
+    if found.burst_left is not None:
+        typer.echo(f"burst credit now: {_credit(found, found.burst_left)}")
+
+
+def _burst_unit(word: Dimension) -> str:
+    # A burst counts shares of GPUs, where the limit itself counts whole ones.
+    return "gpu_milli" if word is Dimension.GPU_COUNT else word.value
+
+
+def _credit(found: QuotaState, left: int) -> str:
+    """What credit still pays for, as an amount above the limit for an hour."""
+    burst = found.quota.burst
+    unit = "" if burst is None else _burst_unit(burst.dimension)
+    return f"{amount(unit, left // 3600)} for an hour"
 
 
 def _room(word: Dimension, room: Room) -> tuple[str, ...]:
@@ -82,28 +128,41 @@ def _short(word: Dimension, value: int) -> str:
 
 
 _LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
+_BURST = re.compile(r"([a-z]+)=([^:]+):([^:]+)(?::([^:]+))?")
+
+
+_Burst = Annotated[
+    str | None,
+    typer.Option(
+        "--burst",
+        metavar="WORD=MOST:FOR[:BACK]",
+        help="gpus=2:1h:1d: up to 2 GPUs above the limit, for an hour when the credit is full; an"
+        " empty one is full again after a day (the default) within the limit; none.",
+    ),
+]
 
 
 @verb(app, "set", changes=True, scope="project")
 def set_quota(
     ask: Ask,
     limits: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="WORD=LIMIT...",
+            metavar="[WORD=LIMIT...]",
             help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4;"
             " what may be asked for: priority_max=high classes=standard,spot term_max=7d"
             " waiting_max=100",
         ),
-    ],
+    ] = None,
     *,
+    burst: _Burst = None,
     keep: Annotated[
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
     """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one.
 
-    Example: bailiwick quota set gpus=8 mem=512GiB nvidia_hopper=4 leases=none --tenant lab
+    Example: bailiwick quota set gpus=8 mem=512GiB leases=none --burst gpus=2:1h --tenant lab
     """
     from bailiwick.cli.outlook.consequences import draw_quota
     from bailiwick.client.bodies import make_body
@@ -115,6 +174,8 @@ def set_quota(
     )
     from bailiwick.wire.fleet import Quota
 
+    if not limits and burst is None:
+        raise InvalidValue("WORD=LIMIT", None, "at least one, or --burst")
     wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
     reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
     found, etag = ask.client.send_tagged(reading, path=ask.scope)
@@ -122,7 +183,7 @@ def set_quota(
         wanted = found.quota.model_dump(mode="json")
         if found.is_default:  # a ceiling that nobody set goes on being that of the settings
             wanted["ceiling"] = None
-    for text in limits:
+    for text in limits or ():
         name, _, typed = text.partition("=")
         if name in _CEILINGS:  # a ceiling is whole: what is not named stays as it is now
             held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
@@ -133,6 +194,8 @@ def set_quota(
             wanted[table].pop(word, None)
         else:
             wanted[table][word] = value
+    if burst is not None:
+        wanted["burst"] = parse_burst(burst)
     body, told = make_body(Quota, **wanted), f"quota of {ask.scope_name} is set"
     setting = ask.of_scope(TENANT_QUOTA_SET, PROJECT_QUOTA_SET)
     tag = etag if keep else None
@@ -172,6 +235,32 @@ def parse_ceiling(name: str, value: str) -> Any:
             return _count(f"{name}={value}", value)
         case _:
             return value
+
+
+def parse_burst(text: str) -> dict[str, Any] | None:
+    """Burst credit as it was typed: how far above which limit, how long, and when it is back.
+
+    What comes back in a second is a whole number, rounded up.
+
+    >>> parse_burst("gpus=2:1h:1d")
+    {'dimension': 'gpu_count', 'capacity': 7200000, 'refill_per_s': 84, 'ceiling': 2000}
+    >>> parse_burst("none") is None
+    True
+    """
+    if text == "none":
+        return None
+    found = _BURST.fullmatch(text)
+    if found is None or found[1] not in _WORDS:
+        expected = "none, or WORD=MOST:FOR[:BACK] such as gpus=2:1h:1d, WORD being one of "
+        raise InvalidValue("--burst", text, expected + ", ".join(_WORDS))
+    _, word, most = parse_limit(f"{found[1]}={found[2]}")
+    ceiling = (most or 0) * (1000 if word == Dimension.GPU_COUNT else 1)
+    for_ms, back_ms = (parse_span("--burst", each) for each in (found[3], found[4] or "1d"))
+    capacity = ceiling * for_ms // 1000
+    if not capacity or not back_ms:
+        raise InvalidValue("--burst", text, "more than nothing, for a second at least")
+    refill = -(-capacity * 1000 // back_ms)
+    return {"dimension": word, "capacity": capacity, "refill_per_s": refill, "ceiling": ceiling}
 
 
 def parse_limit(text: str) -> tuple[str, str, int | None]:

@@ -84,6 +84,13 @@ class FleetKinds:
         moves_shares=True,
         body=BodySpec({"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}),
     )
+    NODE_LABELLED = row(
+        "node_labelled",
+        143,
+        ocsf=Ocsf(ENTITY, UPDATE),
+        scope=FLEET,
+        body=BodySpec({"node": NAME, "labels": LABELS, "labels_before": LABELS}, {}),
+    )
     QUOTA_CHANGED = row(
         "quota_changed",
         25,

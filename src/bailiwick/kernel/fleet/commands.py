@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.fleet.node import NodeCapacity
-from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME
+from bailiwick.fleet.inventory import check_given
+from bailiwick.fleet.node import LABELS_MAX, NodeCapacity
+from bailiwick.iam import GivenBy
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, LABELS, NAME, NAMES
 from bailiwick.kernel.checks import check_grace, check_scope
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import check_integer, check_kind, check_name
+from bailiwick.vocab.values import SHARE_MAX, check_integer, check_kind, check_name
 from bailiwick.vocab.words import PreemptionReason
 
 
@@ -67,16 +69,44 @@ class ChangeMode:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelNode:
+    """Give a node labels (``KEY=VALUE``) beside its own, and take those of some keys away."""
+
+    node: str
+    put: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        LABELS.check("put", list(self.put))
+        NAMES.check("drop", list(self.drop))
+        keys = [label.partition("=")[0] for label in self.put]
+        named = [*keys, *self.drop]
+        if not named or len(named) > LABELS_MAX or len({*named}) < len(named):
+            raise InvalidValue("labels", named, f"1 to {LABELS_MAX} keys, and none twice")
+        for key in keys:
+            check_given(key)
+
+
+@dataclass(frozen=True, slots=True)
 class SetQuota:
-    """Replace everything a tenant or project is allowed, if it is still what was ``seen``."""
+    """Replace everything a tenant or project is allowed, if it is still what was ``seen``.
+
+    On a tenant's behalf only a project's, and no more than the tenant itself is allowed.
+    """
 
     tenant: str
     quota: Quota
     project: str | None = None
     seen: str | None = None
+    given_by: GivenBy | None = None
 
     def __post_init__(self) -> None:
         check_scope(self.tenant, self.project)
+        if self.given_by is not None:
+            check_kind("given_by", self.given_by, GivenBy)
+        if self.given_by is GivenBy.TENANT and self.project is None:
+            raise InvalidValue("given_by", self.given_by, "the fleet, of a tenant's own quota")
         check_kind("quota", self.quota, Quota)
         if self.seen is not None:
             DIGEST.check("seen", self.seen)
@@ -92,7 +122,7 @@ class SetShare:
 
     def __post_init__(self) -> None:
         check_scope(self.tenant, self.project)
-        check_integer("share", self.share, low=1, high=1_000_000)
+        check_integer("share", self.share, low=1, high=SHARE_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +154,12 @@ class Elect:
 
 
 FleetCommand: TypeAlias = (
-    RegisterNode | DepartNode | ChangeMode | SetQuota | SetShare | ChangeSettings | Elect
+    RegisterNode
+    | DepartNode
+    | ChangeMode
+    | LabelNode
+    | SetQuota
+    | SetShare
+    | ChangeSettings
+    | Elect
 )

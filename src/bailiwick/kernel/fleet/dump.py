@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.fleet.labels import use_labels
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
 from bailiwick.kernel.owner import FLEET, Owner
 from bailiwick.kernel.slice import Plain
+from bailiwick.kernel.spelling import labels_body, labels_from
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.handles import DeviceKind
 from bailiwick.scheduler.quota_policy import QuotaScope
@@ -19,7 +21,9 @@ from bailiwick.vocab.words import HardwareGeneration
 def dump(state: State) -> Plain:
     """The fleet and its rules as plain lists."""
     handles = state.ledger.handles
-    return {
+    # Left out where nobody gave any, as before there were such labels.
+    given = {node: labels_body(state.node_labels[node]) for node in sorted(state.node_labels)}
+    return ({"node_labels": given} if given else {}) | {
         "epoch": state.epoch,
         "settings": SettingsChanged(state.settings).body(),
         "nodes": _nodes(state),
@@ -40,6 +44,9 @@ def load(state: State, plain: Plain) -> None:
     state.epoch = plain["epoch"]
     state.use_settings(SettingsChanged.read(plain["settings"], FLEET).settings)
     _load_nodes(state, plain)
+    for node, labels in plain.get("node_labels", {}).items():
+        state.node_labels[node] = labels_from(labels)
+        use_labels(state, node)
     for tenant, project, body, _ in plain["quotas"]:
         quota = QuotaChanged.read(body, Owner(tenant, project)).quota
         state.quotas.set_quota(tenant, quota, project=project)

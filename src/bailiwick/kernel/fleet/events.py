@@ -99,6 +99,28 @@ class NodeModeChanged(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeLabelled(OfFleet):
+    """An operator says this of a node from now on, beside what it says itself."""
+
+    kind: ClassVar = RecordKind.NODE_LABELLED
+    node: str
+    labels: tuple[str, ...]
+    """All that operators say of it, as ``KEY=VALUE``."""
+    before: tuple[str, ...] = ()
+
+    def body(self) -> Body:
+        """The node, and what is said of it now and was before."""
+        now, before = list(self.labels), list(self.before)
+        return {"node": str(self.node), "labels": now, "labels_before": before}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(body["node"], tuple(body["labels"]), tuple(body["labels_before"]))
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaChanged:
     """A tenant or project is allowed this from now on."""
 
@@ -223,6 +245,7 @@ FleetEvent: TypeAlias = (
     NodeRegistered
     | NodeDeparted
     | NodeModeChanged
+    | NodeLabelled
     | QuotaChanged
     | ShareChanged
     | SettingsChanged

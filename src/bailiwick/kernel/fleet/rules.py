@@ -6,6 +6,8 @@ Rules:
 - A node that departs takes its leases with it. Of their gangs, leases on other nodes are freed with
   them only where nobody has to confirm a teardown.
 - Critical work is spared by a maintenance window.
+- On a tenant's behalf a project is allowed no more than its tenant is at that moment. Lowered
+  later, the tenant's leaves its projects' as they are: both are asked at every request.
 - A setting by which usage was counted already cannot change.
 """
 
@@ -15,9 +17,11 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.fleet.inventory import check_inventory
+from bailiwick.iam import GivenBy
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
+from bailiwick.kernel.fleet import labels
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
@@ -32,6 +36,7 @@ from bailiwick.kernel.work.ending import (
 )
 from bailiwick.kernel.work.rules import end_lease
 from bailiwick.scheduler.evictions import plan_burst
+from bailiwick.scheduler.rights.nesting import find_excess
 from bailiwick.vocab.errors import Conflict, InvariantBroken, LimitReached
 from bailiwick.vocab.transitions import NodeMode, check_mode_change
 from bailiwick.vocab.words import PreemptionReason, Priority
@@ -48,6 +53,8 @@ def decide(state: State, command: cmd.FleetCommand, now_ms: int) -> Iterator[Eve
             return _depart(state, command, now_ms)
         case cmd.ChangeMode():
             return _change_mode(state, command, now_ms)
+        case cmd.LabelNode():
+            return labels.decide(state, command)
         case cmd.SetQuota():
             return _set_quota(state, command)
         case cmd.SetShare():
@@ -143,6 +150,7 @@ def _set_quota(state: State, command: cmd.SetQuota) -> Iterator[Event]:
     there = quota_digest(state.quotas.quota_of(command.tenant, command.project))
     check_seen("quota", command.tenant, seen=command.seen, current=there)
     _check_ceiling(state, command)
+    _check_nesting(state, command)
     yield ev.QuotaChanged(Owner(command.tenant, command.project), command.quota)
 
 
@@ -155,6 +163,17 @@ def _check_ceiling(state: State, command: cmd.SetQuota) -> None:
     if not own.is_within(outer):
         name, why = f"{command.tenant}/{command.project}", "would allow more than its tenant's"
         raise Conflict("ceiling", name, why, hint="bailiwick quota show tells what that is")
+
+
+def _check_nesting(state: State, command: cmd.SetQuota) -> None:
+    """What a tenant's own people set is within what the tenant has."""
+    if command.given_by is not GivenBy.TENANT:
+        return
+    excess = find_excess(command.quota, state.quotas.quota_of(command.tenant))
+    if excess is not None:
+        name = f"{command.tenant}/{command.project}"
+        why = f"would allow {excess.wanted} {excess.word}, and its tenant has {excess.most}"
+        raise Conflict("quota", name, why, hint="the fleet's administrator sets the tenant's")
 
 
 def _set_share(state: State, command: cmd.SetShare) -> Iterator[Event]:
@@ -188,6 +207,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     # Closed by this record already: the next one says so, and a journal may break off before it.
     state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
+    labels.use_labels(state, event.node)
     state.guards.fleet_changed(event.node)
 
 
@@ -241,6 +261,7 @@ APPLY: Mapping[type, Apply] = {
     ev.NodeRegistered: _registered,
     ev.NodeDeparted: _departed,
     ev.NodeModeChanged: _mode,
+    ev.NodeLabelled: labels.apply,
     ev.QuotaChanged: _quota,
     ev.ShareChanged: _share,
     ev.SettingsChanged: _settings,
@@ -268,6 +289,7 @@ def _share_set(event: ev.ShareChanged) -> cmd.SetShare:
 CAUSES: Mapping[type, Cause] = {
     ev.NodeRegistered: lambda event: cmd.RegisterNode(event.node, event.capacity),
     ev.NodeDeparted: _departure,
+    ev.NodeLabelled: labels.cause_of,
     ev.QuotaChanged: _quota_set,
     ev.ShareChanged: _share_set,
     ev.SettingsChanged: lambda event: cmd.ChangeSettings(event.settings),

@@ -30,7 +30,7 @@ def site_of(entry: NodeEntry) -> Site:
         str(entry.id),
         capacity.topology,
         fabrics=tuple(gpu.fabric for gpu in capacity.gpus),
-        labels={**capacity.labels, **entry.attested, **entry.implied},
+        labels={**entry.labels, **entry.attested, **entry.implied},
     )
 
 

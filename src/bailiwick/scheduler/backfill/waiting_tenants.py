@@ -13,7 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import NamedTuple, TypeAlias
 
-from bailiwick.scheduler.fairness import SHARE_MAX, FairShares, QueueEntry, expected_usage
+from bailiwick.scheduler.fairness import FairShares, QueueEntry, expected_usage
+from bailiwick.vocab.values import SHARE_MAX
 from bailiwick.vocab.words import PRIORITIES
 
 

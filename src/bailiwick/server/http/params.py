@@ -17,6 +17,9 @@ PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
 PathNumber = Annotated[int, Path(ge=1, le=INTEGER_MAX)]
 PathSeq = Annotated[int, Path(ge=0, le=INTEGER_MAX)]
 OnNode = Annotated[str | None, Query(pattern=NAME_PATTERN, description="Only on this node.")]
+OfTenant = Annotated[
+    str | None, Query(pattern=NAME_PATTERN, description="Only of this tenant and its projects.")
+]
 Limit = Annotated[int, Query(ge=1, le=500, description="Rows on one page, at most.")]
 ShortLimit = Annotated[int, Query(ge=1, le=50, description="Rows on one page, at most.")]
 NameCursor = Annotated[

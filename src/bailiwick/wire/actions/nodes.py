@@ -7,7 +7,16 @@ from bailiwick.wire.actions.action import NOTHING, Action, Outcome, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.counting import CounterReport, CountersTaken
-from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Picture, Quarantine
+from bailiwick.wire.fleet import (
+    Heard,
+    Inventory,
+    ModeChange,
+    NewNode,
+    Node,
+    NodeLabels,
+    Picture,
+    Quarantine,
+)
 from bailiwick.wire.foreseen import ModeSet
 from bailiwick.wire.node_work import NodeWork, OutputReport, OutputTaken, WorkReport
 from bailiwick.wire.trust import (
@@ -58,6 +67,9 @@ NODE_DEPART = Action(
 NODE_MODE = Action(
     "node.mode", "Drain, cordon or open a node", "PUT", _NODE + "/mode",
     _P.NODE_OPERATE, _W.FLEET, ModeChange, ModeSet)
+NODE_LABEL = Action(
+    "node.label", "Give a node labels, or take them away", "PATCH", _NODE + "/labels",
+    _P.NODE_OPERATE, _W.FLEET, NodeLabels, Done)
 NODE_QUARANTINE = Action(
     "node.quarantine", "Quarantine a node", "PUT", _NODE + "/quarantine",
     _P.NODE_OPERATE, _W.FLEET, Quarantine, Done)

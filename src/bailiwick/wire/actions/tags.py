@@ -46,8 +46,11 @@ TAGS: Final = (
     ),
     Tag(
         "quota",
-        "How much of each resource a tenant or project may hold at once.",
-        ("tenant_quota", "project_quota"),
+        "How much a tenant or project may hold at once, and what it weighs in the queue.",
+        (
+            *("quota", "tenant_quota", "project_quota"),
+            *("share", "tenant_share", "project_share"),
+        ),
     ),
     Tag(
         "node",

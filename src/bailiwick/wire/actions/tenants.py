@@ -6,7 +6,7 @@ from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, PROJECT, TENANT, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
-from bailiwick.wire.fleet import Quota, QuotaState
+from bailiwick.wire.fleet import NewShare, Quota, QuotaState, ShareState
 from bailiwick.wire.foreseen import QuotaSet
 from bailiwick.wire.people import (
     CustomRole,
@@ -94,6 +94,24 @@ ROLE_SET = Action(
 ROLE_DELETE = Action(
     "role.delete", "Delete a role that nobody has", "POST", "/v1/roles/delete",
     _P.ROLE_MANAGE, _W.BODY, RoleName, Done)
+QUOTA_LIST = Action(
+    "quota.list", "List quotas and how they stand", "GET", "/v1/quotas",
+    _P.QUOTA_READ, _W.ROWS, NOTHING, Page[QuotaState])
+SHARE_LIST = Action(
+    "share.list", "List fair shares and how they stand", "GET", "/v1/shares",
+    _P.QUOTA_READ, _W.ROWS, NOTHING, Page[ShareState])
+TENANT_SHARE_READ = Action(
+    "tenant_share.read", "Read a tenant's fair share", "GET", TENANT + "/share",
+    _P.QUOTA_READ, _W.TENANT, NOTHING, ShareState)
+TENANT_SHARE_SET = Action(
+    "tenant_share.set", "Set a tenant's fair share", "PUT", TENANT + "/share",
+    _P.QUOTA_SET, _W.TENANT, NewShare, Done)
+PROJECT_SHARE_READ = Action(
+    "project_share.read", "Read a project's fair share", "GET", PROJECT + "/share",
+    _P.QUOTA_READ, _W.PROJECT, NOTHING, ShareState)
+PROJECT_SHARE_SET = Action(
+    "project_share.set", "Set a project's fair share", "PUT", PROJECT + "/share",
+    _P.PROJECT_QUOTA_SET, _W.PROJECT, NewShare, Done)
 TENANT_QUOTA_READ = Action(
     "tenant_quota.read", "Read a tenant's quota", "GET", TENANT + "/quota",
     _P.QUOTA_READ, _W.TENANT, NOTHING, QuotaState)
@@ -105,5 +123,5 @@ PROJECT_QUOTA_READ = Action(
     _P.QUOTA_READ, _W.PROJECT, NOTHING, QuotaState)
 PROJECT_QUOTA_SET = Action(
     "project_quota.set", "Set a project's quota", "PUT", PROJECT + "/quota",
-    _P.QUOTA_SET, _W.PROJECT, Quota, QuotaSet)
+    _P.PROJECT_QUOTA_SET, _W.PROJECT, Quota, QuotaSet)
 # fmt: on

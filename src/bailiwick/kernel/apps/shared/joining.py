@@ -221,7 +221,7 @@ def _end_member(
 def check_roots(state: State, name: str, *, labels: Mapping[str, str]) -> None:
     """Refuse what could only run where everybody's jobs may do everything."""
     entries = state.ledger.entries.values()
-    told = ({**each.capacity.labels, **each.implied} for each in entries)
+    told = ({**each.labels, **each.implied} for each in entries)
     nodes = [each for each in told if labels.items() <= each.items()]
     if nodes and all(gives_root(each) for each in nodes):
         raise SharedRuntimeRefused(_WHY.NODES_GIVE_ROOT, name, nodes=len(nodes))

@@ -8,8 +8,9 @@ from fastapi import Query, Request, Response
 
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
 from bailiwick.fleet.topology import NodeTopology
-from bailiwick.kernel import ChangeMode
+from bailiwick.kernel import ChangeMode, LabelNode
 from bailiwick.kernel.isolation.room import FreeRoom
+from bailiwick.kernel.spelling import labels_body
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.foreseen import spell_mode
@@ -95,6 +96,14 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     return ModeSet(answer="done", seq=done.seq, consequence=consequence)
 
 
+@answers("node.label")
+async def label_node(asked: Changing, node: PathName, *, body: wire.NodeLabels) -> Done:
+    """Give a node labels beside its own; what runs there goes on."""
+    return spell_done(
+        await nodes.label_node(asked, lambda: LabelNode(node, tuple(body.put), tuple(body.drop)))
+    )
+
+
 @answers("node.quarantine")
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
@@ -171,7 +180,8 @@ def _node(found: NodeStanding) -> wire.Node:
             )
             for gpu in capacity.gpus
         ],
-        labels=[f"{key}={value}" for key, value in sorted(capacity.labels.items())],
+        labels=labels_body({**capacity.labels, **found.given}),
+        labels_given=labels_body(found.given),
         topology=_topology(capacity.topology),
         job_mode=_JOB_MODES.get(found.job_mode or ""),
         agent_version=None if found.agent is None else found.agent.version,

@@ -1,4 +1,4 @@
-"""Routes for tenants, projects, members and quotas."""
+"""Routes for tenants, projects and members."""
 
 from __future__ import annotations
 
@@ -6,35 +6,21 @@ from fastapi import Response
 
 from bailiwick import iam
 from bailiwick.iam import FLEET, Scope
-from bailiwick.kernel.precondition import quota_digest
-from bailiwick.scheduler.quota_policy import (
-    BurstCredit,
-    GpuGenerationQuota,
-    Quota,
-    ResourceLimit,
-    Room,
-)
-from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
-from bailiwick.server.http.foreseen import spell_quota_change
 from bailiwick.server.http.params import (
     IfMatch,
-    IfMatchDigest,
     Limit,
     NameCursor,
     PathName,
-    digest_in,
     revision_of,
     spell_page,
 )
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import tenants
-from bailiwick.wire import fleet
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
-from bailiwick.wire.foreseen import QuotaSet
 
 # -- tenants and projects --------------------------------------------------------------------
 
@@ -171,122 +157,6 @@ async def set_project_member(
 async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> wire.MemberSet:
     found = await tenants.set_member(asked, scope, member=body.member, role=body.role)
     return wire.MemberSet(answer="done", seq=found.done.seq, is_offer=found.is_offer)
-
-
-# -- quotas ----------------------------------------------------------------------------------
-
-
-@answers("tenant_quota.read")
-async def read_tenant_quota(
-    asked: Here, tenant: PathName, *, response: Response
-) -> fleet.QuotaState:
-    """What a tenant is allowed, and how that stands; the ``ETag`` is of what was set."""
-    return await _read_quota(asked, Scope(tenant), response=response)
-
-
-@answers("project_quota.read")
-async def read_project_quota(
-    asked: Here, tenant: PathName, *, project: PathName, response: Response
-) -> fleet.QuotaState:
-    """What a project is allowed, and how that stands; the ``ETag`` is of what was set."""
-    return await _read_quota(asked, Scope(tenant, project), response=response)
-
-
-@answers("tenant_quota.set")
-async def set_tenant_quota(
-    asked: Changing, tenant: PathName, *, body: fleet.Quota, if_match: IfMatchDigest = None
-) -> QuotaSet:
-    """Replace everything that a tenant is allowed."""
-    return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
-
-
-@answers("project_quota.set")
-async def set_project_quota(
-    asked: Changing,
-    tenant: PathName,
-    *,
-    project: PathName,
-    body: fleet.Quota,
-    if_match: IfMatchDigest = None,
-) -> QuotaSet:
-    """Replace everything that a project is allowed."""
-    return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
-
-
-async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> fleet.QuotaState:
-    found = await tenants.read_quota(asked, scope)
-    quota, room = found.quota, found.headroom
-    response.headers["etag"] = f'"{quota_digest(quota)}"'
-    return fleet.QuotaState(
-        tenant=str(scope.tenant),
-        project=scope.project,
-        is_default=found.is_default,
-        quota=_spell_quota(quota),
-        ceiling=_spell_ceiling(found.ceiling),
-        dimensions={word: _room(each) for word, each in room.dimensions.items()},
-        generations={
-            word: _room(each)
-            for word, each in room.generations.items()
-            if each.used or each.left is not None
-        },
-    )
-
-
-async def _set_quota(
-    asked: Asked, scope: Scope, *, body: fleet.Quota, seen: str | None
-) -> QuotaSet:
-    done, found = await tenants.set_quota(asked, scope, quota=lambda: _quota(body), seen=seen)
-    consequence = None if found is None else spell_quota_change(found)
-    return QuotaSet(answer="done", seq=done.seq, consequence=consequence)
-
-
-def _quota(body: fleet.Quota) -> Quota:
-    burst = None
-    if body.burst is not None:
-        told = body.burst
-        burst = BurstCredit(told.dimension, told.capacity, told.refill_per_s, told.ceiling)
-    return Quota(
-        tuple(ResourceLimit(word, limit) for word, limit in body.limits.items()),
-        tuple(GpuGenerationQuota(word, count) for word, count in body.gpu_limits.items()),
-        burst,
-        None if body.ceiling is None else _ceiling(body.ceiling),
-    )
-
-
-def _ceiling(body: fleet.Ceiling) -> Ceiling:
-    classes = tuple(body.lease_classes)
-    return Ceiling(body.priority_max, classes, body.term_max_ms, body.waiting_max)
-
-
-def _spell_ceiling(ceiling: Ceiling) -> fleet.Ceiling:
-    return fleet.Ceiling(
-        priority_max=ceiling.priority_max,
-        lease_classes=list(ceiling.lease_classes),
-        term_max_ms=ceiling.term_max_ms,
-        waiting_max=ceiling.waiting_max,
-    )
-
-
-def _spell_quota(quota: Quota) -> fleet.Quota:
-    burst = None
-    if quota.burst is not None:
-        held = quota.burst
-        burst = fleet.Burst(
-            dimension=held.dimension,
-            capacity=held.capacity,
-            refill_per_s=held.refill_per_s,
-            ceiling=held.ceiling,
-        )
-    return fleet.Quota(
-        limits={each.dimension: each.limit for each in quota.limits},
-        gpu_limits={each.generation: each.count for each in quota.gpu_generations},
-        burst=burst,
-        ceiling=None if quota.ceiling is None else _spell_ceiling(quota.ceiling),
-    )
-
-
-def _room(room: Room) -> fleet.Room:
-    return fleet.Room(limit=room.limit, used=room.used, left=room.left)
 
 
 # -- spelling --------------------------------------------------------------------------------
