@@ -6,7 +6,9 @@ An entry of another is not there: same answer, same words.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Cancel, Command, Done
@@ -17,18 +19,36 @@ from bailiwick.services.caller import Caller
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.leases import seen_by
 from bailiwick.services.pages import Rows
+from bailiwick.services.picture.shared import Made, Shared
 
 
-async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[WaitingEntry]:
+@dataclass(slots=True)
+class QueueHeads:
+    """The front of the whole line, made once for all who see all of it; by how much was asked."""
+
+    _kept: dict[int, Shared[Rows[WaitingEntry]]] = field(default_factory=dict, init=False)
+
+    def of(self, limit: int) -> Shared[Rows[WaitingEntry]]:
+        """Where the first so many are kept; a page has a bounded length, so there are few."""
+        return self._kept.setdefault(limit, Shared())
+
+
+async def list_entries(
+    caller: Caller, *, after: int, limit: int, heads: QueueHeads | None = None
+) -> Rows[WaitingEntry]:
     """The waiting requests that the caller may see, oldest first."""
     caller.require_within(FLEET)
 
-    def read(view: View) -> Rows[WaitingEntry]:
+    def read(view: View) -> Made[Rows[WaitingEntry]]:
+        begun = time.thread_time()
         ids = view.waiting.page(seen_by(caller), after=after, limit=limit + 1)
         found = waiting_entries(view.state, ids[:limit], now_ms=view.now_ms)
-        return list(found), str(ids[limit - 1]) if len(ids) > limit else None
+        rows = list(found), str(ids[limit - 1]) if len(ids) > limit else None
+        return Made(rows, view.state.size, view.age_ms, time.thread_time() - begun)
 
-    return await caller.read(read)
+    if heads is not None and after == 0 and caller.may(FLEET):
+        return await heads.of(limit).get(caller, lambda: caller.read(read))
+    return (await caller.read(read)).value
 
 
 async def read_entry(caller: Caller, entry_id: int) -> WaitingEntry:

@@ -64,7 +64,8 @@ export function makeRouter(client: QueryClient) {
     });
 
   const pages = [
-    createRoute({ getParentRoute: () => inside, path: "/", component: HomePage }),
+    // Here already: which home it is follows from who looks, and that one is fetched meanwhile.
+    page("/", () => Promise.resolve({ Page: HomePage })),
     page("/run", () => import("@/nouns/jobs/run")),
     page("/jobs", () => import("@/nouns/jobs/list")),
     page("/jobs/$id", () => import("@/nouns/jobs/page")),

@@ -33,6 +33,7 @@ from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
 from bailiwick.services.picture.kept import PictureBook
+from bailiwick.services.queue import QueueHeads
 from bailiwick.services.searches.desk import SearchDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -75,6 +76,8 @@ class Parts:
     """Who searches for a way around the isolation policy: one at a time."""
     pictures: PictureBook = field(default_factory=PictureBook)
     """The fleet as one answer, made once for all who may see all of it."""
+    heads: QueueHeads = field(default_factory=QueueHeads)
+    """The front of the line, in the same way."""
     ending: asyncio.Event | None = None
     """Set when the server is about to stop: those who watch are let go."""
     telemetry: Telemetry | None = None

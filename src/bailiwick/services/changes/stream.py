@@ -25,7 +25,7 @@ from bailiwick.iam import Allowed, Scope
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.waiting import await_set
 from bailiwick.services.caller import Caller, Hidden
-from bailiwick.services.changes.book import ChangeBook
+from bailiwick.services.changes.book import BLOCK, ChangeBook
 from bailiwick.services.changes.nouns import KEY_OF, ChangeNoun
 from bailiwick.services.watching import CallerNow, WatchEndWord, Watchers
 from bailiwick.vocab.errors import BailiwickError
@@ -128,17 +128,20 @@ class ChangeWatch:
         """What became old since the last look, and whether the caller's token was ended."""
         nouns: set[ChangeNoun] = set()
         self._looked = asyncio.get_running_loop().time()
-        for _ in range(BEHIND_MAX // self.pace.page + 1):
-            lines = await self.gateway.records(self._first, self.pace.page)
-            for seq, line in enumerate(lines, self._first):
-                change = self.book.change(seq, line)
-                if change.revoked is not None and change.revoked == self.who.principal.token_id:
-                    return nouns, True
-                nouns |= {each for each in change.nouns - nouns if self._may(each, change.scope)}
-            self._first += len(lines)
-            if len(lines) < self.pace.page:
-                break
-            await asyncio.sleep(0)  # pages of others' records must not keep the loop to itself
+        for _ in range(BEHIND_MAX // BLOCK + 2):
+            block, count = self.book.block(self._first), BLOCK
+            if block is None:
+                wanted = BLOCK - self._first % BLOCK  # up to the next block
+                lines = await self.gateway.records(self._first, wanted)
+                block, count = self.book.sum_up(self._first, lines), len(lines)
+                await asyncio.sleep(0)  # others' records must not keep the loop to itself
+            if self.who.principal.token_id in block.revoked:
+                return nouns, True
+            for scope, old in block.old.items():
+                nouns |= {each for each in old - nouns if self._may(each, scope)}
+            self._first += count
+            if self._first % BLOCK:
+                break  # the end of the journal is within this block
         return nouns, False
 
     def _may(self, noun: ChangeNoun, scope: Scope) -> bool:

@@ -21,7 +21,9 @@ async def list_queue(
     asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
 ) -> Page[QueueEntry]:
     """The waiting requests that the caller may see, oldest first."""
-    rows = await queue.list_entries(asked, after=int(cursor or 0), limit=limit)
+    rows = await queue.list_entries(
+        asked, after=int(cursor or 0), limit=limit, heads=asked.house.parts.heads
+    )
     jobs = await queue.jobs_waiting(asked.house.parts.jobs, rows[0])
     return spell_page(rows, lambda entry: spell_entry(entry, job_id=jobs.get(entry.id)))
 
