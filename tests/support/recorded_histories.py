@@ -47,7 +47,7 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
-from bailiwick.kernel.fleet.commands import ChangeSettings
+from bailiwick.kernel.fleet.commands import ChangeSettings, LabelNode, SetQuota, SetShare
 from bailiwick.kernel.isolation.commands import (
     EnforceIsolation,
     ScrubDomain,
@@ -84,6 +84,7 @@ from bailiwick.kernel.work.graph_commands import (
     NoteGraphSubmitted,
     NoteGraphTaskRetried,
 )
+from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -99,7 +100,7 @@ from bailiwick.vocab.apps import (
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.execs import CopyDirection, ExecEnd
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase
-from bailiwick.vocab.values import GIB, TenantId
+from bailiwick.vocab.values import GIB, ProjectId, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
 from tests.support.instance_histories import (
@@ -295,6 +296,47 @@ def _of_homes(chance: Random) -> Command:
             *(EndOffer(member, outcome, tenant, project) for outcome in OfferOutcome),
             SetHome(member, chance.choice((None, tenant))),
             ChangeProject(tenant, "p", is_open=chance.random() < 0.7),
+        ]
+    )
+
+
+def _labels() -> Campus:
+    """Labels that operators give nodes under work that asks for them; quotas inside a tenant's."""
+    chance, campus = Random(143), Campus()
+    machine = NodeCapacity(cpu_cores=8, mem_bytes=32 * GIB, labels={"pool": "plain"})
+    people = (CreateTenant("t0"), CreateTenant("t1"), CreateProject("t0", "p"))
+    allowed = (SetQuota(each, Quota((ResourceLimit.cpu_cores(16),))) for each in ("t0", "t1"))
+    for command in (*people, *(RegisterNode(f"n{i}", machine) for i in range(4)), *allowed):
+        campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
+    for step in range(300):
+        campus.now_ms += chance.choice((0, 1, 4_000, 60_000))
+        envelope = Envelope(_of_labels(chance), f"actor-{step % 3}", f"req-{step}")
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_labels(chance: Random) -> Command:
+    node, pool = f"n{chance.randrange(5)}", chance.choice(("fast", "slow", "plain"))
+    cores = chance.choice((4, 12, 40))
+    quota, given_by = Quota((ResourceLimit.cpu_cores(cores),)), chance.choice((None, *GivenBy))
+    asked = PlacementRequest(
+        tenant=TenantId("t0"),
+        project=ProjectId("p"),
+        cpu_cores=chance.randint(1, 4),
+        labels={"pool": pool},
+        ttl_ms=chance.choice((30_000, 600_000)),
+    )
+    return chance.choice(
+        [
+            LabelNode(node, (f"pool={pool}", "tier=one")),
+            LabelNode(node, (f"pool={pool}",), ("tier",)),
+            LabelNode(node, (), ("pool",)),
+            Submit(asked, wait=True),
+            Submit(asked, wait=True),
+            SetQuota("t0", quota, "p", None, given_by),
+            SetShare("t0", chance.randint(1, 9), "p"),
+            Tick(),
         ]
     )
 
@@ -593,6 +635,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "endpoints-125": endpoints,
     "homes-34": _homes,
     "credentials-35": _credentials,
+    "labels-143": _labels,
 }
 
 
