@@ -11,11 +11,14 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
+from bailiwick.iam import Role
+from bailiwick.kernel import SetQuota
 from bailiwick.kernel.answers import Done
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.services.changes import effort
-from bailiwick.services.changes.book import ChangeBook
+from bailiwick.services.changes.book import BLOCK, ChangeBook
 from bailiwick.services.changes.nouns import KEY_OF, ChangeNoun
 from bailiwick.services.watching import Watchers
 from bailiwick.wire.words import ChangeNounWord
@@ -184,6 +187,53 @@ def test_a_lost_connection_goes_on_where_it_was(house: HttpHouse) -> None:
         async with Stream(app, path, token=token, Last_Event_ID=found["id"]) as stream:
             await beat_of(stream)
             assert await end_of(stream) == "complete"
+
+    asyncio.run(play())
+
+
+def to_a_block(house: HttpHouse) -> None:
+    """Records of somebody else, until the next one begins a block."""
+    while house.runner.replica.journal.size % BLOCK:
+        change(house, FOREIGN, f"filler {house.runner.replica.journal.size}")
+
+
+def test_who_was_away_for_long_is_told_of_every_block(house: HttpHouse) -> None:
+    """Each is summed up once, and told to the next who comes as to the first."""
+
+    async def play() -> None:
+        app, token = app_of(house), house.token(f"tenant_admin@{OWN}")
+        await asyncio.to_thread(to_a_block, house)
+        async with Stream(app, PATH, token=token) as stream:
+            place = await beat_of(stream)
+        change(house, OWN, "first")
+        house.do(cmd.SetMember("newcomer", Role.TENANT_AUDITOR, OWN))
+        for number in range(BLOCK + 9):
+            change(house, FOREIGN, f"long {number}")
+        house.do(SetQuota(OWN, Quota()))
+        for _ in range(2):
+            path = f"{PATH}?follow=false"
+            async with Stream(app, path, token=token, Last_Event_ID=place) as stream:
+                await beat_of(stream)
+                found = await told(stream)
+                assert {"members", "queue", "tenants"} <= {*found["nouns"]}
+                assert await end_of(stream) == "complete"
+
+    asyncio.run(play())
+
+
+def test_a_block_that_still_grows_is_not_taken_for_whole(house: HttpHouse) -> None:
+    async def play() -> None:
+        app, token = app_of(house), house.token(f"tenant_admin@{OWN}")
+        await asyncio.to_thread(to_a_block, house)
+        async with Stream(app, PATH, token=token) as stream:
+            place = await beat_of(stream)
+            change(house, OWN, "grows")
+            assert (await told(stream))["nouns"] == ["records", "tenants"]
+        house.do(cmd.SetMember("latecomer", Role.TENANT_AUDITOR, OWN))
+        path = f"{PATH}?follow=false"
+        async with Stream(app, path, token=token, Last_Event_ID=place) as stream:
+            await beat_of(stream)
+            assert "members" in (await told(stream))["nouns"]
 
     asyncio.run(play())
 

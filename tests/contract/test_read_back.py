@@ -46,7 +46,10 @@ ELSEWHERE = frozenset(
 """Not answered from the state alone: what a process says of itself, what is in tables, and what an
 app says."""
 MOVES = frozenset(
-    {"as_of_ms", "starts_ms", "estimate", "spent_micros", "left_micros", "projected_micros"}
+    {
+        *("as_of_ms", "starts_ms", "estimate", "spent_micros", "left_micros", "projected_micros"),
+        *("usage_gpu_milli_ms", "usage_per_share"),
+    }
 )
 
 

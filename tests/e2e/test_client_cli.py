@@ -395,6 +395,7 @@ def test_burst_credit_is_set_in_gpus_and_hours_and_taken_away_again(admin: Cli) 
     done(admin("quota", "set", "--burst", "none"))
     assert burst() is None
     one_line(admin("quota", "set", "--burst", "gpus=2"), 2, "gpus=2:1h:1d")
+    done(admin("quota", "set", "leases=1000", "--replace"))  # as the other tests know it
 
 
 def test_settings_are_changed_one_at_a_time_and_only_as_they_were_seen(admin: Cli) -> None:

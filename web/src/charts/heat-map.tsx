@@ -102,7 +102,8 @@ function draw(canvas: HTMLCanvasElement, strips: Strip[], layout: Layout, paint:
   const high = Math.round(layout.height * scale);
   if (canvas.width !== wide) canvas.width = wide;
   if (canvas.height !== high) canvas.height = high;
-  const pen = canvas.getContext("2d");
+  // Colours are read back as pixels, and the image is written at once: nothing for a GPU to do.
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
   if (pen === null || wide === 0 || high === 0) return;
   const free = getComputedStyle(canvas).getPropertyValue("--line");
   const inks = Uint32Array.from(paint.colours, (colour) => ink(pen, colour ?? free));

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bailiwick.cli.commands.node_attestation import add_node_verbs
-from bailiwick.cli.commands.node_label import add_label_verb
+from bailiwick.cli.commands.node_standing import add_node_verbs
 from bailiwick.cli.jobs.lists import FormatOption, JobFormat
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
@@ -381,7 +380,6 @@ def quarantine(
 
 
 add_node_verbs(app)
-add_label_verb(app)
 
 
 @verb(app, "depart", changes=True)

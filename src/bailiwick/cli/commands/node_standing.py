@@ -1,4 +1,4 @@
-"""Trust in nodes, as verbs of ``bailiwick node``."""
+"""What counts of a node beside its inventory (trust, labels), as verbs of ``bailiwick node``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _NodeName = Annotated[
 
 
 def add_node_verbs(nodes: typer.Typer) -> None:
-    """What ``bailiwick node`` says about trust."""
+    """What ``bailiwick node`` says about trust and labels."""
+    verb(nodes, "label", changes=True)(label_node)
     verb(nodes, "attestation")(show_attestation)
     verb(nodes, "enrolment-withdraw", changes=True)(withdraw_enrolment)
     verb(nodes, "lift", changes=True)(lift_quarantine)
@@ -130,3 +131,32 @@ def lift_quarantine(
             f"node {node} is open again; where proof is asked of it, it takes no lease before that"
         )
     ask.change(NODE_LIFT, path=_path(node), query=query, told=told)
+
+
+def label_node(
+    ask: Ask,
+    node: _NodeName,
+    *,
+    labels: Annotated[
+        list[str],
+        typer.Argument(metavar="KEY=VALUE|KEY-...", help="pool=a gives a label, pool- takes it."),
+    ],
+) -> None:
+    """Give a node labels that requests can ask for (--label), or take them away again.
+
+    They count more than what the machine says itself. What runs there goes on.
+
+    Example: bailiwick node label n1 pool=fast tier- --dry-run
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.nodes import NODE_LABEL
+    from bailiwick.wire.fleet import NodeLabels
+
+    put = [text for text in labels if "=" in text]
+    drop = [text.removesuffix("-") for text in labels if "=" not in text and text.endswith("-")]
+    if len(put) + len(drop) < len(labels):
+        wrong = next(text for text in labels if "=" not in text and not text.endswith("-"))
+        raise InvalidValue("KEY=VALUE", wrong, "a label such as pool=a, or pool- to take it away")
+    body = make_body(NodeLabels, put=put, drop=drop)
+    path = {"node": path_word("NODE", node)}
+    ask.change(NODE_LABEL, path=path, body=body, told=f"labels of {node} are changed")
