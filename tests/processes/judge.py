@@ -112,7 +112,8 @@ class Judge:
             case "queued":
                 assert found["body"]["entry_id"] == each.answer["entry_id"]
             case "refused":
-                assert found["kind"] == "admission_denied"
+                renews = each.command["command"] == "renew"
+                assert found["kind"] == ("renewal_denied" if renews else "admission_denied")
             case "done":
                 assert found["seq"] == each.answer["seq"]
             case _:

@@ -126,7 +126,7 @@ def test_a_search_around_the_policy_is_made_by_the_replica_that_was_asked(two: T
     ) as answer:
         assert answer.status_code == 200
         next(answer.iter_lines())
-        assert searchers(two.follower)
+        until(lambda: searchers(two.follower), "what it has started has become that program")
         assert not searchers(two.leader)
     until(lambda: not searchers(two.follower), "it ends when its asker leaves")
 
