@@ -74,7 +74,7 @@ async def start_search(caller: Caller, desk: SearchDesk, *, wish: PolicyWish) ->
     process = desk.take()
     try:
         process.start({"text": text, "jobs": wish.jobs, "steps": wish.steps})
-    except BaseException:
+    except BaseException:  # whatever it was, also a caller that left: the one place is given back
         process.leave()
         raise
     return process
