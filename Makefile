@@ -110,8 +110,9 @@ fuzz: test-tools ## Parsers of evidence and tokens under atheris; ARGS="nitro --
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: simulate
-simulate: setup ## Simulated clusters (SEEDS=n of them, or SEED=n again), then SCHEDULES=n of the meter's protocol
+simulate: setup ## Simulated clusters and cells (SEEDS=n of them, or SEED=n again), then SCHEDULES=n of the meter's protocol
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) -v,--seeds $(or $(SEEDS),1000)) $(ARGS)
+	$(if $(SEED),,$(BIN)/python -m tests.simulation.cells --seeds $(or $(SEEDS),1000))
 	$(if $(SEED),,$(BIN)/python -m tests.simulation.metering --schedules $(or $(SCHEDULES),1000000))
 
 .PHONY: bench

@@ -20,7 +20,18 @@ from bench.measure import say
 from bench.report import Section
 
 SECTIONS = (
-    *("quality", "hotpath", "victims", "memory", "growth", "isolation", "journal"),
+    *(
+        "quality",
+        "hotpath",
+        "victims",
+        "memory",
+        "growth",
+        "upkeep",
+        "cells",
+        "cell_servers",
+        "isolation",
+        "journal",
+    ),
     *(
         "isolation_check",
         "journal_disk",

@@ -9,9 +9,7 @@ does it (OpenSSL): what no verifier that calls them could pass.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Sequence
-from time import thread_time
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -27,10 +25,8 @@ from bailiwick.capability import (
     narrow,
     verify,
 )
-from bench.measure import QUIET, in_blocks, no_collection, percentile, say
+from bench.measure import Rate, rate, say
 from bench.report import Section, Table
-
-T = TypeVar("T")
 
 HMAC_BAR, BISCUIT_BAR = 100_000, 5_000
 TOKENS, TOKENS_QUICK = 40_000, 8_000
@@ -38,25 +34,6 @@ BISCUITS, BISCUITS_QUICK = 10_000, 1_000
 REVOKED = 10_000
 NODE = "node-1"
 SEED = bytes(range(32))
-
-
-class Rate(NamedTuple):
-    """Calls a second: by the quieter quartile of the blocks, and by their mean."""
-
-    quiet: float
-    mean: float
-
-
-def rate(call: Callable[[T], object], items: Sequence[T], *, block: int) -> Rate:
-    """How many such calls a second one core does."""
-    each: list[float] = []
-    for batch in in_blocks(items, block):
-        with no_collection():
-            begin = thread_time()
-            for item in batch:
-                call(item)
-            each.append((thread_time() - begin) / len(batch))
-    return Rate(1 / percentile(each, QUIET), len(each) / sum(each))
 
 
 def claims(number: int) -> TokenClaims:

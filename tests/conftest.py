@@ -40,6 +40,24 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(cores + 1, WORKERS_MAX)
 
 
+LONGEST = (
+    "tests/proofs/test_coq.py",
+    "tests/setup/test_environment.py",
+    "tests/ray/test_executor.py",
+    "tests/processes/test_torture_postgres.py",
+    "tests/processes/test_torture_sqlite.py",
+    "tests/contract/test_schemathesis.py",
+)
+"""Files with tests of minutes. They begin first: one that begins last keeps one worker busy while
+the others have nothing left to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, and all else as it was."""
+    turns = {ROOT / name: turn for turn, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turns.get(item.path, len(turns)))
+
+
 def pytest_collection_finish() -> None:
     """What collecting left in memory stays for the whole run: the garbage collector skips it.
 

@@ -8,8 +8,10 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import TypeVar
 
 from bailiwick.billing.charges import CHARGED, ChargeCause
@@ -27,7 +29,10 @@ from docs.tools.markdown import code, meanings, table, text
 
 S = TypeVar("S", bound=StrEnum)
 
-_R, _N, _P, _F = RevokeState, NodeMode, PendingReason, FilterReason
+_R, _N, _P, _F, _W = RevokeState, NodeMode, PendingReason, FilterReason, PreemptionReason
+
+ALERTS = Path(__file__).resolve().parents[2] / "ops" / "prometheus" / "alerts.yml"
+_RULE = re.compile(r"- alert: (\w+)\n.*\n +labels: \{.*, reason: (\w+)\}")
 
 LEASE_STEPS: dict[tuple[RevokeState, RevokeState], str] = {
     (_R.ACTIVE, _R.REVOKE_WARNING): "has to go",
@@ -46,7 +51,8 @@ LEASE_STEPS: dict[tuple[RevokeState, RevokeState], str] = {
 }
 
 MODE_STEPS: dict[tuple[NodeMode, NodeMode], str] = {
-    (_N.ACCEPTING, _N.DRAINING): "drain, cordon",
+    (_N.ACCEPTING, _N.CORDONED): "cordon",
+    (_N.ACCEPTING, _N.DRAINING): "drain",
     (_N.ACCEPTING, _N.FENCE_LOST): "fence is lost",
     (_N.DRAINING, _N.DRAINED): "last lease ended",
     (_N.DRAINING, _N.ACCEPTING): "uncordon",
@@ -57,6 +63,9 @@ MODE_STEPS: dict[tuple[NodeMode, NodeMode], str] = {
     (_N.RETURNING, _N.ACCEPTING): "uncordon",
     (_N.RETURNING, _N.FENCE_LOST): "fence is lost",
     (_N.FENCE_LOST, _N.MAINTENANCE): "clear-fence",
+    (_N.CORDONED, _N.ACCEPTING): "uncordon",
+    (_N.CORDONED, _N.DRAINING): "drain",
+    (_N.CORDONED, _N.FENCE_LOST): "fence is lost",
 }
 
 PENDING_MEANINGS: dict[PendingReason, str] = {
@@ -69,6 +78,22 @@ PENDING_MEANINGS: dict[PendingReason, str] = {
     _P.WAITING_FOR_VICTIMS: "others were told to go, and have not gone yet",
     _P.NOT_YET_LOOKED_AT: "others stand before it in the queue",
 }
+
+REASON_PAGES: dict[PreemptionReason, str] = {
+    _W.PRIORITY_PREEMPTION: "[who is evicted](#who-is-evicted)",
+    _W.QUOTA_REBALANCE: "[back inside a quota](#back-inside-a-quota)",
+    _W.BURST_CREDIT_EXHAUSTED: "[burst credit](tenants.md#how-much-they-may-hold)",
+    _W.BUDGET_EXHAUSTED: "[budgets](../billing.md#budgets-and-cost-caps)",
+    _W.COST_CAP_EVICTION: "[cost caps](../billing.md#budgets-and-cost-caps)",
+    _W.OPERATOR_DRAIN: "[out of service](nodes.md#out-of-service-and-back)",
+    _W.OPERATOR_MIG_PROFILE_CHANGE: "[repartitioning](../mig.md#what-happens)",
+    _W.MAINTENANCE_WINDOW: "[windows](../maintenance.md#a-window)",
+    _W.POLICY_VIOLATION_RECOVERY: (
+        "[attestation](trust.md#what-follows-from-a-verdict), "
+        "[isolation](../isolation.md#evicting-what-it-finds)"
+    ),
+}
+"""Where the manual tells how each reason comes about."""
 
 FILTER_MEANINGS: dict[FilterReason, str] = {
     _F.NODE_MODE: "it takes no leases: it is being drained, or is in maintenance",
@@ -128,12 +153,24 @@ def _agree(what: str, there: object, told: object) -> None:
 
 
 def preemption_reasons() -> str:
-    """The nine reasons, what each means, and whether it may end a guaranteed lease."""
+    """The nine reasons: what each means, whether it may end a guaranteed lease, where to read on.
+
+    With the alert of each, as the rules have it.
+    """
+    alerts = {reason: name for name, reason in _RULE.findall(ALERTS.read_text("utf-8"))}
+    _agree("preemption reasons", {*PreemptionReason}, {*REASON_PAGES})
+    _agree("alerts of preemption reasons", {*map(str, PreemptionReason)}, {*alerts})
     rows = [
-        (code(reason), text(reason.human_summary()), "no" if reason.spares_guaranteed else "yes")
+        (
+            code(reason),
+            text(reason.human_summary()),
+            "no" if reason.spares_guaranteed else "yes",
+            REASON_PAGES[reason],
+            f"[{alerts[reason]}](../alerts.md#{alerts[reason].lower()})",
+        )
         for reason in PreemptionReason
     ]
-    return table(("reason", "what happened", "ends guaranteed leases"), rows)
+    return table(("reason", "what happened", "ends guaranteed leases", "more", "alert"), rows)
 
 
 def evictions() -> str:

@@ -10,6 +10,10 @@ OPENING = """\
 
 What `GET /metrics` tells, in Prometheus' format. How to scrape it, and which alerts there are,
 is in the manual: [observability](../observability.md#metrics).
+
+*Whose* says how replicas go together: what is of the `journal` every replica tells alike, so take
+the greatest; what is of a `replica` it alone did or met. [How to add them
+up](../observability.md#several-replicas).
 """
 
 
@@ -18,13 +22,13 @@ def make() -> str:
     parts = [OPENING]
     for kind in MetricKind:
         rows = [
-            (code(spec.name), _labels(spec.labels), text(spec.says))
+            (code(spec.name), spec.whose.value, _labels(spec.labels), text(spec.says))
             for spec in CATALOG
             if spec.kind is kind
         ]
         parts += [
             f"## {kind.capitalize()}s\n",
-            table(("metric", "labels", "what it says"), rows) + "\n",
+            table(("metric", "whose", "labels", "what it says"), rows) + "\n",
         ]
     parts += ["## Buckets\n", _buckets(), "\n## Labels\n"]
     used = {label for spec in CATALOG for label in spec.labels}

@@ -64,6 +64,12 @@ MEANINGS = {
     "tenant_lease_count": "How many leases it may hold.",
     "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
     "offer_platform_managed": "Whether the platform runs control planes of apps for tenants.",
+    "rebalance_ms": "How long a request must lack room before work above its quota goes; 0: never.",
+    "booking_wait_ms": "How long a booked node may be unused before others get it; 0: to its end.",
+    "booking_wait_max_ms": "The longest such wait that who is not of the fleet may ask for.",
+    "health_drain_milli": "How many of a thousand nodes are drained for their health at one time.",
+    "test_wait_ms": "How long an agent has to test its machine.",
+    "test_every_ms": "After how long a node with nothing to do is tested again; 0: never.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

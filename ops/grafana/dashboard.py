@@ -3,6 +3,7 @@
 Rules:
 
 - A panel is a question with one or more queries; its description says how to read the answer.
+- What the journal says is taken once for each fleet (`_fleet`), what a replica did is added up.
 - Queries name only metrics and labels that there are; a test (tests/ops) holds each to the program.
 - The file beside this one is what this writes, byte for byte; change the list, not the file.
 """
@@ -43,11 +44,18 @@ class Row:
     panels: tuple[Panel, ...]
 
 
+def _fleet(expr: str, *labels: str) -> str:
+    """What the journal says: every replica of a fleet says the same, and fleets are added up."""
+    last = f" by ({', '.join(labels)}) " if labels else ""
+    one, each = ", ".join(("job", *labels)), ", ".join(("job", *labels, "instance"))
+    return f"sum{last}(max by ({one}) (sum by ({each}) ({expr})))"
+
+
 def _p99(name: str, more: str = "") -> str:
     return f"histogram_quantile(0.99, sum by (le) (rate({name}_bucket{more}{RATE})))"
 
 
-_CLASSES: Final = "sum by (le, lease_class) (rate(bailiwick_queue_wait_seconds_bucket[1h]))"
+_CLASSES: Final = _fleet("rate(bailiwick_queue_wait_seconds_bucket[1h])", "le", "lease_class")
 
 ROWS: Final = (
     Row(
@@ -62,15 +70,15 @@ ROWS: Final = (
             ),
             Panel(
                 "Leading",
-                "1 while some replica leads. 0: nothing can be changed.",
-                (('max(bailiwick_replica_role{role="leading"})', "leading"),),
+                "1 while some replica leads, for each fleet. 0: nothing can be changed there.",
+                (("job:bailiwick_leading:max", "{{job}}"),),
                 kind="stat",
                 columns=4,
             ),
             Panel(
                 "GPUs free",
                 "What anybody could be given now, by generation.",
-                (('sum by (generation) (bailiwick_gpus{gpu_use="free"})', "{{generation}}"),),
+                ((_fleet('bailiwick_gpus{gpu_use="free"}', "generation"), "{{generation}}"),),
                 kind="stat",
                 columns=8,
             ),
@@ -78,8 +86,8 @@ ROWS: Final = (
                 "Waiting",
                 "Requests in the queue, and for how long the oldest waits.",
                 (
-                    ("sum(bailiwick_waiting_requests)", "requests"),
-                    ("max(bailiwick_waiting_oldest_seconds)", "oldest, seconds"),
+                    (_fleet("bailiwick_waiting_requests"), "requests"),
+                    ("max(max by (job) (bailiwick_waiting_oldest_seconds))", "oldest, seconds"),
                 ),
                 kind="stat",
                 columns=8,
@@ -92,7 +100,7 @@ ROWS: Final = (
             Panel(
                 "GPUs by what becomes of them",
                 "Leased, free, or why nobody can have them. The whole is the fleet.",
-                (("sum by (gpu_use) (bailiwick_gpus)", "{{gpu_use}}"),),
+                ((_fleet("bailiwick_gpus", "gpu_use"), "{{gpu_use}}"),),
                 stacks=True,
             ),
             Panel(
@@ -100,8 +108,9 @@ ROWS: Final = (
                 "As a part of all GPUs of that generation.",
                 (
                     (
-                        'sum by (generation) (bailiwick_gpus{gpu_use="leased"})'
-                        " / sum by (generation) (bailiwick_gpus)",
+                        _fleet('bailiwick_gpus{gpu_use="leased"}', "generation")
+                        + " / "
+                        + _fleet("bailiwick_gpus", "generation"),
                         "{{generation}}",
                     ),
                 ),
@@ -111,8 +120,8 @@ ROWS: Final = (
                 "Nodes by mode",
                 "What operators have said about them.",
                 (
-                    ("sum by (mode) (bailiwick_nodes)", "{{mode}}"),
-                    ("max(bailiwick_quarantined_nodes)", "quarantined"),
+                    (_fleet("bailiwick_nodes", "mode"), "{{mode}}"),
+                    (_fleet("bailiwick_quarantined_nodes"), "quarantined"),
                 ),
                 stacks=True,
             ),
@@ -124,31 +133,31 @@ ROWS: Final = (
             Panel(
                 "GPUs held, by tenant",
                 "Who has how much of the fleet.",
-                (("sum by (tenant) (bailiwick_tenant_gpu_usage)", "{{tenant}}"),),
+                ((_fleet("bailiwick_tenant_gpu_usage", "tenant"), "{{tenant}}"),),
                 stacks=True,
             ),
             Panel(
                 "Requests waiting, by tenant",
                 "Whose work waits. bailiwick explain says for what.",
-                (("sum by (tenant) (bailiwick_tenant_waiting_requests)", "{{tenant}}"),),
+                ((_fleet("bailiwick_tenant_waiting_requests", "tenant"), "{{tenant}}"),),
                 stacks=True,
             ),
             Panel(
                 "Waiting, by first blocker",
                 "What stands in the way of those who wait.",
-                (("sum by (pending_reason) (bailiwick_waiting_requests)", "{{pending_reason}}"),),
+                ((_fleet("bailiwick_waiting_requests", "pending_reason"), "{{pending_reason}}"),),
                 stacks=True,
             ),
             Panel(
                 "Decisions",
                 "Requests a second, by what became of them.",
-                ((f"sum by (outcome) (rate(bailiwick_admissions_total{RATE}))", "{{outcome}}"),),
+                ((_fleet(f"rate(bailiwick_admissions_total{RATE})", "outcome"), "{{outcome}}"),),
                 unit="reqps",
             ),
             Panel(
                 "Preemptions, by reason",
                 "Leases that were ended early, in an hour. A reason that is a signal has an alert.",
-                (("sum by (reason) (increase(bailiwick_preemptions_total[1h]))", "{{reason}}"),),
+                ((_fleet("increase(bailiwick_preemptions_total[1h])", "reason"), "{{reason}}"),),
                 stacks=True,
             ),
             Panel(
@@ -185,7 +194,7 @@ ROWS: Final = (
             Panel(
                 "Commands before the kernel",
                 "A line that does not get shorter is the store, or too much at once.",
-                (("max(bailiwick_kernel_queue_length)", "commands"),),
+                (("max by (job) (bailiwick_kernel_queue_length)", "{{job}}"),),
             ),
         ),
     ),
@@ -195,7 +204,12 @@ ROWS: Final = (
             Panel(
                 "Turned away",
                 "Callers that were refused, in five minutes, as sealed.",
-                (("sum by (refusal) (increase(bailiwick_refusals_total[5m])) > 0", "{{refusal}}"),),
+                (
+                    (
+                        _fleet("increase(bailiwick_refusals_total[5m])", "refusal") + " > 0",
+                        "{{refusal}}",
+                    ),
+                ),
                 stacks=True,
             ),
             Panel(
@@ -203,7 +217,7 @@ ROWS: Final = (
                 "Where a policy asks for proof.",
                 (
                     (
-                        "sum by (attestation_state) (bailiwick_attested_nodes)",
+                        _fleet("bailiwick_attested_nodes", "attestation_state"),
                         "{{attestation_state}}",
                     ),
                 ),
@@ -212,7 +226,7 @@ ROWS: Final = (
             Panel(
                 "Rooms that are fenced",
                 "Teardowns that nobody could confirm. Nobody gets what may still be in use.",
-                (("max(bailiwick_fenced_leases)", "leases"),),
+                ((_fleet("bailiwick_fenced_leases"), "leases"),),
             ),
         ),
     ),

@@ -20,7 +20,6 @@ PARTS = {
     "isolation_check",
     "isolation_conformance",
     "isolation_policy",
-    "node_standing",
     "rates_file",
 }
 """What a word has outgrown its one file by, as ``<word>_<part>``. This list only shrinks."""

@@ -73,10 +73,36 @@ def test_nobody_of_a_tenant_labels_a_node(house: HttpHouse) -> None:
 
 def test_what_changes_nothing_or_is_not_there_is_told(house: HttpHouse) -> None:
     assert label(house, OPERATOR).status_code == 422
-    assert label(house, OPERATOR, drop=["pool"]).status_code == 404
-    label(house, OPERATOR, put=["pool=a"])
-    assert label(house, OPERATOR, put=["pool=a"]).status_code == 409
     assert (
         house.ask(OPERATOR, "PATCH", "/v1/nodes/n7/labels", json={"put": ["a=b"]}).status_code
         == 404
     )
+
+
+def test_the_same_labels_again_change_nothing_and_are_not_recorded(house: HttpHouse) -> None:
+    first = label(house, OPERATOR, put=["pool=a"])
+    assert first.json()["labels"] == [{"key": "pool", "was": None, "now": "a"}]
+    for query in ("", "?dry_run=true"):
+        again = label(house, OPERATOR, query, put=["pool=a"])
+        assert (again.status_code, again.json()["seq"]) == (200, None), again.text
+        assert again.json()["labels"] == [{"key": "pool", "was": "a", "now": "a"}]
+    taken = label(house, OPERATOR, put=["pool=b"], drop=["tier"])
+    assert taken.json()["labels"][0] == {"key": "pool", "was": "a", "now": "b"}
+    for _ in range(2):
+        assert label(house, OPERATOR, drop=["pool"]).status_code == 200
+    assert len(house.records("node_labelled")) == 3
+    assert label(house, OPERATOR, put=["pool=b"]).json()["seq"] is not None
+
+
+def test_a_node_that_is_cordoned_already_is_left_without_a_record(house: HttpHouse) -> None:
+    def cordon(query: str = "") -> Any:
+        return house.ask(OPERATOR, "PUT", f"/v1/nodes/n1/mode{query}", json={"mode": "cordoned"})
+
+    assert cordon().json()["seq"] is not None
+    before = len(house.records("node_mode_changed"))
+    again = cordon()
+    assert (again.status_code, again.json()["seq"]) == (200, None), again.text
+    assert cordon("?dry_run=true").status_code == 200
+    assert len(house.records("node_mode_changed")) == before
+    refused = house.ask("fleet_auditor", "PUT", "/v1/nodes/n1/mode", json={"mode": "cordoned"})
+    assert refused.status_code == 403

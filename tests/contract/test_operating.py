@@ -218,6 +218,9 @@ def test_a_teardown_is_told_by_the_node_it_is_on_and_a_fence_is_cleared(house: H
     assert house.client.post(path, json=dirty, headers=other).status_code == 403
     assert house.client.post(path, json=dirty, headers=own).status_code == 200
     assert house.records("lease_fenced")
+    (held,) = house.ask("fleet_operator", "GET", "/v1/nodes/n1").json()["holders"][:1]
+    assert (held["lease_id"], held["tenant"], held["fenced"]) == (1, "lab", True)
+    assert 0 < held["fenced_ms"] <= house.runner.read(lambda view: view.now_ms)
     cleared = house.ask("fleet_operator", "POST", "/v1/leases/1/clear-fence")
     assert cleared.status_code == 200, cleared.text
     assert house.ask("fleet_operator", "POST", "/v1/leases/77/clear-fence").status_code == 404

@@ -41,6 +41,7 @@ ELSEWHERE = frozenset(
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
         *("graph.list", "graph.read", "artifact.pull", "shared_use.read"),
         *("shared_worker.list", "instance_endpoint.get", "self.may"),
+        *("notice.read", "inbox.list"),
     }
 )
 """Not answered from the state alone: what a process says of itself, what is in tables, and what an

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,22 @@ import pytest
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.port import JobSpec
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.kernel import RegisterNode, Tick
+from bailiwick.kernel import (
+    ChangeSettings,
+    ClearFence,
+    Evict,
+    RegisterNode,
+    Release,
+    ReportTeardown,
+    Tick,
+)
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.services import authority as auth
 from bailiwick.vocab.values import GIB
-from bailiwick.vocab.words import HardwareGeneration
+from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 from tests.support.waiting import WAIT_S
 
@@ -166,6 +176,7 @@ def test_metrics_say_what_happened(house: HttpHouse) -> None:
         r"bailiwick_placement_score_ratio_count",
     ):
         assert re.search(row, text), row
+    assert not re.search(r"^bailiwick_\w+(\{.*\})? NaN$", text, re.MULTILINE), "all of it was read"
 
 
 def test_on_loopback_metrics_may_be_open(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -215,16 +226,18 @@ def test_who_looked_for_what_is_not_his_is_not_shown_to_the_owner(house: HttpHou
     assert {"request", "decision"} <= {*sources(seen)}  # the refusal is sealed
 
 
+def gpus_of(house: HttpHouse) -> dict[tuple[str, ...], float]:
+    """What the metrics say of the house's GPUs, but for what there is none of."""
+    reader = GaugeReader(Gateway(house.runner, wait_s=WAIT_S), wait_s=WAIT_S)
+    found = asyncio.run(reader.read(None)).values["bailiwick_gpus"]
+    return {labels: gpus for labels, gpus in found.items() if gpus}
+
+
 def test_every_gpu_is_told_once_as_leased_free_or_why_nobody_can_have_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with http_house(tmp_path_factory.mktemp("gpus")) as fresh:
-
-        def told() -> dict[tuple[str, ...], float]:
-            reader = GaugeReader(Gateway(fresh.runner, wait_s=WAIT_S), wait_s=WAIT_S)
-            found = asyncio.run(reader.read(None)).values["bailiwick_gpus"]
-            return {labels: gpus for labels, gpus in found.items() if gpus}
-
+        told = partial(gpus_of, fresh)
         for name, kind in (("g1", HOPPER), ("g2", HOPPER), ("g3", AMPERE)):
             gpus = (GpuDevice(kind, 80 * GIB),) * 4
             fresh.do(RegisterNode(name, NodeCapacity(cpu_cores=8, mem_bytes=8 * GIB, gpus=gpus)))
@@ -243,6 +256,40 @@ def test_every_gpu_is_told_once_as_leased_free_or_why_nobody_can_have_it(
             (AMPERE, "leased"): 0.5,
             (AMPERE, "quarantined"): 3.5,
         }
+
+
+def test_a_gpu_that_is_claimed_or_fenced_is_not_told_as_leased(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with http_house(tmp_path_factory.mktemp("fenced")) as fresh:
+        settings = fresh.runner.read(lambda view: view.state.settings)
+        slow = replace(settings, confirm_teardown=True, grace_ms=3_600_000, teardown_ms=3_600_000)
+        fresh.do(ChangeSettings(slow))
+        gpus = (GpuDevice(HOPPER, 80 * GIB),) * 4
+        fresh.do(RegisterNode("g1", NodeCapacity(cpu_cores=8, mem_bytes=8 * GIB, gpus=gpus)))
+        low = {"resources": {}, "gpu_count": 1, "gpu_generation": HOPPER, "priority": "low"}
+        for number in (1, 2):
+            assert ask_lease(fresh, MEMBER, f"low-{number}", **low).status_code == 202
+        fresh.do(Tick())
+        assert gpus_of(fresh) == {(HOPPER, "leased"): 2, (HOPPER, "free"): 2}
+
+        first, second = fresh.runner.read(lambda view: view.state.leases_on("g1"))
+        fresh.do(Evict((first,), PreemptionReason.OPERATOR_DRAIN, grace_ms=0))
+        fresh.do(ReportTeardown(first, clean=False))
+        now = {(HOPPER, "fenced"): 1, (HOPPER, "leased"): 1, (HOPPER, "free"): 2}
+        assert gpus_of(fresh) == now
+
+        high = {**low, "gpu_count": 3, "priority": "high"}
+        assert ask_lease(fresh, MEMBER, "high", **high).status_code == 202
+        now = {(HOPPER, "fenced"): 1, (HOPPER, "leased"): 1, (HOPPER, "claimed"): 2}
+        fresh.do(Tick())
+        assert gpus_of(fresh) == now, "the second leaves for it, and what is free is kept"
+
+        fresh.do(Release(second))
+        fresh.do(Tick())
+        assert gpus_of(fresh) == {(HOPPER, "fenced"): 1, (HOPPER, "leased"): 3}
+        fresh.do(ClearFence(first))
+        assert gpus_of(fresh) == {(HOPPER, "free"): 1, (HOPPER, "leased"): 3}
 
 
 def test_a_kernel_that_does_not_answer_is_told_by_what_there_is(

@@ -10,7 +10,9 @@ from bailiwick.kernel.views import EstimateBasis
 from bailiwick.phrases.jobs import phrase_job_reason
 from bailiwick.phrases.words import SENTENCES
 from bailiwick.server.problems import PROBLEMS
+from bailiwick.vocab.health import HealthAction, HealthCheck, NodeTestOutcome
 from bailiwick.vocab.jobs import HeldReason, JobFault
+from bailiwick.vocab.mig import MigFailure
 from bailiwick.vocab.readiness import Readiness, ReadinessCondition, ReadinessReason
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.trust import MintDenial
@@ -34,9 +36,13 @@ LISTS: dict[str, Iterable[StrEnum]] = {
     "estimate_basis": EstimateBasis,
     "filter_reason": FilterReason,
     "filter_reason_beside": FilterReason,
+    "health_action": HealthAction,
+    "health_check": HealthCheck,
     "held_reason": HeldReason,
     "job_fault": JobFault,
+    "mig_failure": MigFailure,
     "mint_denial": MintDenial,
+    "node_test_outcome": NodeTestOutcome,
     "pending_fix": PendingReason,
     "pending_reason": PendingReason,
     "preemption_reason": PreemptionReason,

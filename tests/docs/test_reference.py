@@ -16,7 +16,7 @@ from bailiwick.vocab.words import PendingReason, PreemptionReason
 from bailiwick.wire.actions.table import ACTIONS
 from bailiwick.wire.settings import Settings
 from docs.tools.generate import DOCS, PAGES, find_stale
-from docs.tools.markdown import code, text
+from docs.tools.markdown import anchor, code, text
 
 
 def read(name: str) -> str:
@@ -81,6 +81,28 @@ def test_every_reason_is_explained_where_scheduling_is() -> None:
     page = read("concepts/scheduling.md")
     words = [*PreemptionReason, *PendingReason]
     assert [word for word in words if f"| {code(word)} |" not in page] == []
+
+
+def section(path: Path, heading: str) -> str:
+    """The text under the heading of a page that an anchor leads to."""
+    parts = re.split(r"^#+ (.*)$", path.read_text("utf-8"), flags=re.M)
+    return dict(zip(map(anchor, parts[1::2]), parts[2::2], strict=True))[heading]
+
+
+@pytest.mark.parametrize("reason", PreemptionReason)
+def test_every_reason_leads_to_where_its_word_is_explained_and_to_its_alert(reason: str) -> None:
+    page = DOCS / "concepts" / "scheduling.md"
+    lines = page.read_text("utf-8").splitlines()
+    row = next(each for each in lines if each.startswith(f"| {code(reason)} |"))
+    links = re.findall(r"\]\(([^#)]*)#([^)]+)\)", row)
+    *more, (where, alert) = links
+    assert more
+    for name, heading in more:
+        assert code(reason) in section((page.parent / name).resolve() if name else page, heading)
+    assert section((page.parent / where).resolve(), alert).strip()
+    rules = (DOCS.parent / "ops" / "prometheus" / "alerts.yml").read_text("utf-8")
+    told = next(each for each in rules.split("- alert: ")[1:] if f'reason="{reason}"' in each)
+    assert told.split()[0].lower() == alert
 
 
 def test_every_example_of_a_command_names_that_command() -> None:

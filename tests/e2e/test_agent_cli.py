@@ -119,3 +119,34 @@ def test_a_machine_with_gpus_shows_them_and_what_is_wrong() -> None:
         "gpu_lost", "it has fallen off the bus", "cgroup",
     ):  # fmt: skip
         assert word in shown, shown
+
+
+def test_what_is_wrong_with_this_machine_is_json_and_ends_with_1_only_if_it_fails_it() -> None:
+    lax = ("--health-limit", "disk_warn_milli=1000")
+    done = agent("health", "-o", "json", "--burn-in", "--health-limit", "burn_in_s=0", *lax)
+    told = json.loads(done.stdout)
+    assert told["schema"] == "bailiwick.agent.health/1"
+    assert done.returncode == (1 if any(f["level"] == "fail" for f in told["findings"]) else 0)
+
+
+def test_a_disk_beyond_its_limit_is_a_row_that_only_warns(tmp_path: Path) -> None:
+    limit = ("--health-limit", "disk_warn_milli=0")
+    done = agent("health", "--block-path", str(tmp_path), *limit)
+    rows = [line for line in done.stdout.splitlines() if " disk " in line]
+    assert rows, done.stderr
+    assert all("warn" in row for row in rows)
+    assert "a disk is full, or cannot be written" in done.stdout
+
+
+def test_a_limit_that_is_none_is_refused_in_one_line() -> None:
+    done = agent("health", "--health-limit", "heat=1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("bailiwick: --health-limit: ")
+
+
+def test_limits_go_with_looking() -> None:
+    done = agent(
+        *("run", "--once", "--server", "http://127.0.0.1:1", "--token-file", os.devnull),
+        *("--no-health", "--health-limit", "burn_in_s=1"),
+    )
+    assert done.returncode == 2

@@ -308,6 +308,17 @@ def test_the_fleet_is_told_by_generation(admin: Cli) -> None:
     done(admin("node", "depart", "g1", "-y"))
 
 
+def test_a_node_is_repartitioned_and_that_is_shown_and_called_off(admin: Cli) -> None:
+    done(admin("node", "register", "g1", "--cpus", "8", "--gpu", "2xnvidia_hopper:80GiB"))
+    halves = ("node", "mig", "g1", "--gpu", "0", "--profiles", "3g.71gb,4g.71gb")
+    assert "nothing was changed" in done(admin(*halves, "--dry-run"))
+    done(admin(*halves, "-y"))
+    assert "3g.71gb, 4g.71gb" in done(admin("node", "show", "g1"))
+    one_line(admin(*halves, "-y"), 3, "is being repartitioned")
+    done(admin("node", "mig", "g1", "--cancel"))
+    done(admin("node", "depart", "g1", "-y"))
+
+
 def test_a_table_has_no_colour_in_a_file_and_text_does_not_steer_the_screen(admin: Cli) -> None:
     done(admin("tenant", "change", "rival", "--display-name", "a\x1b[31mb"))
     told = done(admin("tenant", "list"))
@@ -411,9 +422,13 @@ def test_settings_are_changed_one_at_a_time_and_only_as_they_were_seen(admin: Cl
 def test_a_node_goes_through_its_modes(admin: Cli) -> None:
     done(admin("node", "register", "m1", "--cpus", "4", "--mem", "8GiB", "--label", "zone=a"))
     done(admin("node", "cordon", "m1"))
-    assert "drain" in done(admin("node", "show", "m1"))
+    assert "cordoned" in done(admin("node", "show", "m1"))
+    done(admin("node", "uncordon", "m1"))
     one_line(admin("node", "clear-fence", "m1"), 2, "fence_lost")
+    done(admin("node", "drain", "m1", "-y"))
     done(admin("node", "maintenance", "m1"))
+    done(admin("node", "uncordon", "m1"))  # by every edge of the way
+    done(admin("node", "drain", "m1", "-y"))
     done(admin("node", "return", "m1"))
     done(admin("node", "uncordon", "m1"))
     done(admin("node", "quarantine", "m1", "odd", "-y"))
@@ -477,6 +492,8 @@ MUTATIONS = [
     ("settings", "set", "grace_ms=1s"),
     ("node", "register", "dry", "--cpus", "1"),
     ("node", "label", "n1", "pool=dry"),
+    ("node", "note", "n1", "dry"),
+    ("node", "cordon", "n1"),
     ("node", "drain", "n1"),
     ("node", "quarantine", "n1", "odd"),
     ("node", "depart", "n1"),

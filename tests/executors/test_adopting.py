@@ -66,6 +66,26 @@ def forge(root: Path, lease_id: int, changes: dict[str, Any]) -> dict[str, Any]:
     return before
 
 
+def stranger_of_another_tick(root: Path, lease_id: int) -> subprocess.Popen[bytes]:
+    """A process that began later than the job by the system's clock of processes.
+
+    That ticks a hundred times a second, and a job can begin and end within one tick. No process id
+    comes round again so soon; a forged one does.
+    """
+    job = json.loads((root / str(lease_id) / "state.json").read_text())["start_ticks"]
+
+    def begin() -> subprocess.Popen[bytes] | None:
+        stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        found = load_process(stranger.pid)
+        if found is not None and found.start_ticks != job:
+            return stranger
+        stranger.kill()
+        stranger.wait(WAIT_S)
+        return None
+
+    return until(begin, "a process begins in another tick")
+
+
 @pytest.fixture
 def left_behind(root: Path) -> Iterator[LocalExecutor]:
     """An executor on the jobs of an owner that was killed with SIGKILL."""
@@ -234,7 +254,7 @@ def test_another_start_time_is_another_process_and_is_not_killed(
 def test_an_id_used_again_by_a_stranger_is_not_killed(executor: LocalExecutor, root: Path) -> None:
     executor.start(shell(1, "exit 0"))
     ended(executor, 1)
-    stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    stranger = stranger_of_another_tick(root, 1)
     try:
         (root / "1/exit.json").unlink()
         forge(root, 1, {"pid": stranger.pid})

@@ -92,6 +92,16 @@ def test_one_address_that_is_not_allowed_spoils_all(
     assert receiver.messages == []
 
 
+@pytest.mark.parametrize("address", ["100.100.100.200", "fd00:ec2::254", "169.254.169.254"])
+def test_a_name_that_leads_to_a_clouds_credentials_is_never_asked(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    names = Names([address])
+    monkeypatch.setattr(sender_module.socket, "getaddrinfo", names)
+    assert send(f"https://{NAME}/", certificate) == NotReached(DeliveryFault.NO_ADDRESS)
+    assert names.asked == [NAME], "it was judged by what the name means"
+
+
 def test_the_next_address_is_tried_where_nobody_answers(
     receiver: Receiver, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

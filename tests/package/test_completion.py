@@ -63,7 +63,7 @@ def test_bash_completes_a_command_and_a_verb_by_tab(tmp_path: Path) -> None:
     bash = [_needs(Shell.BASH), "--norc", "--noprofile", "-i"]
     load = "source <(bailiwick completion bash)"
     for line, wanted in [
-        ("bailiwick no", "bailiwick node"),
+        ("bailiwick nod", "bailiwick node"),
         ("bailiwick node dra", "bailiwick node drain"),
         ("bailiwick up --data-", "bailiwick up --data-dir"),
     ]:
@@ -76,7 +76,7 @@ def test_zsh_completes_at_the_first_tab_from_its_folder_of_functions(tmp_path: P
         "mkdir -p ~/.zfunc; bailiwick completion zsh > ~/.zfunc/_bailiwick; "
         "fpath+=~/.zfunc; autoload -U compinit; compinit -u -D"
     )
-    _press_tab(zsh, tmp_path, setup=load, line="bailiwick no", wanted="bailiwick node")
+    _press_tab(zsh, tmp_path, setup=load, line="bailiwick nod", wanted="bailiwick node")
 
 
 def test_fish_completes_from_its_folder_of_completions(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_the_installer_for_the_current_shell_leaves_a_file_that_bash_reads(tmp_p
     )
     assert "bash completion installed" in done.stdout, done.stderr
     again = [bash, "--rcfile", str(tmp_path / ".bashrc"), "-i"]
-    _press_tab(again, tmp_path, setup="true", line="bailiwick no", wanted="bailiwick node")
+    _press_tab(again, tmp_path, setup="true", line="bailiwick nod", wanted="bailiwick node")
 
 
 def test_asking_for_a_script_leaves_the_environment_as_it_was(

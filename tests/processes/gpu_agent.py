@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
-from tests.support.simulated_nvml import SimulatedGpu, SimulatedNvml
+from tests.support.simulated_health import CheckedGpu, SimulatedHealth
+from tests.support.simulated_mig import DivisibleGpu, SimulatedMig
+
+
+@dataclass
+class WholeGpu(DivisibleGpu, CheckedGpu):
+    """One that can be divided, and tells how it is."""
+
+
+class WholeDriver(SimulatedMig, SimulatedHealth):
+    """A driver that divides GPUs and tells how they are."""
+
 
 if __name__ == "__main__":
-    gpus = (SimulatedGpu.numbered(0), SimulatedGpu.numbered(1))
-    sys.modules["pynvml"] = SimulatedNvml(*gpus)  # type: ignore[assignment]
+    gpus = (WholeGpu.numbered(0), WholeGpu.numbered(1))
+    sys.modules["pynvml"] = WholeDriver(*gpus)  # type: ignore[assignment]
     from bailiwick.cli.main import main
 
     main()

@@ -36,18 +36,21 @@ class Agent:
         address: str | None = None,
         options: tuple[str, ...] = (),
         has_gpu: bool = False,
+        program: str | None = None,
     ) -> None:
-        """Start it, as the words of another command if there are any before it."""
+        """Start it, as the words of another command if there are any before it.
+
+        ``program`` is a module that is the command line on another machine.
+        """
         self.folder.mkdir(exist_ok=True)
         log = (self.folder / "log").open("ab")
-        program = [sys.executable, "-m", "tests.processes.gpu_agent"] if has_gpu else [COMMAND]
+        module = "tests.processes.gpu_agent" if has_gpu else program
+        own = [COMMAND] if module is None else [sys.executable, "-m", module]
         words = ["agent", "run", "--run-jobs", "--server", address or self.server.address]
         words += ["--token-file", str(self.folder / "token"), "--node", self.node]
         words += ["--attest-state", str(self.folder), "--label", f"site={self.node}"]
         words += [*self.options, *options]
-        self.process = subprocess.Popen(
-            [*before, *program, *words], stderr=log, stdout=log, cwd=ROOT
-        )
+        self.process = subprocess.Popen([*before, *own, *words], stderr=log, stdout=log, cwd=ROOT)
         log.close()
 
     def kill9(self) -> None:

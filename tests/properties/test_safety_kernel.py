@@ -26,12 +26,15 @@ from bailiwick.kernel import (
     Command,
     DepartNode,
     Elect,
+    EndNote,
     EnrolNode,
     Envelope,
     Evict,
     GrantToken,
     Kernel,
     LiftQuarantine,
+    NoteNode,
+    OpenNode,
     Quarantine,
     RecordVerdict,
     RegisterNode,
@@ -329,12 +332,28 @@ class KernelMachine(RuleBasedStateMachine):
     ) -> None:
         self.tell(ChangeMode(self.node(pick), mode, reason, grace_ms))
 
-    @rule(pick=small)
-    def cordon(self, pick: int) -> None:
+    @rule(pick=small, drains=st.booleans())
+    def cordon(self, pick: int, *, drains: bool) -> None:
         state, node = self.kernel.state, self.node(pick)
         before = {lease_id: state.phase(lease_id) for lease_id in state.leases}
-        self.tell(ChangeMode(node, NodeMode.DRAINING, evict=False))
+        if drains:
+            self.tell(ChangeMode(node, NodeMode.DRAINING, evict=False))
+        else:
+            self.tell(ChangeMode(node, NodeMode.CORDONED))
         assert {lease_id: state.phase(lease_id) for lease_id in state.leases} == before
+
+    @rule(pick=small)
+    def open_node(self, pick: int) -> None:
+        self.tell(OpenNode(self.node(pick)))
+
+    @rule(pick=small, ttl_ms=st.sampled_from((1, 500, 5_000)))
+    def note_node(self, pick: int, ttl_ms: int) -> None:
+        self.tell(NoteNode(self.node(pick), "the fan is loud", "op", ttl_ms))
+
+    @rule(pick=small)
+    def end_note(self, pick: int) -> None:
+        for note_id in list(self.kernel.state.notes.of(self.node(pick)))[:1]:
+            self.tell(EndNote(self.node(pick), note_id))
 
     @rule(pick=small, grace_ms=graces)
     def quarantine(self, pick: int, grace_ms: int | None) -> None:

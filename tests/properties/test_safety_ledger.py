@@ -58,12 +58,13 @@ def picks(*sorts: str) -> st.SearchStrategy[Pick]:
 GRACE_MS = 40
 
 MODE_EDGES = {
-    "accepting": {"draining", "fence_lost"},
+    "accepting": {"draining", "fence_lost", "cordoned"},
     "draining": {"drained", "accepting", "fence_lost"},
     "drained": {"maintenance", "returning"},
     "maintenance": {"returning"},
     "returning": {"accepting", "fence_lost"},
     "fence_lost": {"maintenance"},
+    "cordoned": {"accepting", "draining", "fence_lost"},
 }
 SPARES_GUARANTEED = {
     "priority_preemption",
@@ -199,7 +200,7 @@ class LedgerMachine(RuleBasedStateMachine):
         way = {
             "draining": ["accepting"], "drained": ["returning", "accepting"],
             "maintenance": ["returning", "accepting"], "returning": ["accepting"],
-            "fence_lost": ["maintenance", "returning", "accepting"],
+            "fence_lost": ["maintenance", "returning", "accepting"], "cordoned": ["accepting"],
         }  # fmt: skip
         for mode in way.get(node.mode, []) if node is not None else []:
             self.ledger.set_mode(name, NodeMode(mode))
@@ -253,9 +254,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert len(answer.leases) == request.gang_size
             assert (answer.leases[0].gang is not None) == (request.gang_size > 1)
             for lease in answer.leases:
-                entry = self.ledger.entry(lease.node)
-                labels = {**entry.capacity.labels, **entry.attested}
-                assert request.labels.items() <= labels.items()
+                assert request.labels.items() <= self.fleet.labels_of(lease.node).items()
             self.took(answer.leases, request)
         else:
             assert snapshot(self.ledger) == before

@@ -60,7 +60,7 @@ class World:
     leases: tuple[tuple[str, int, int, Priority], ...]
     waiting: tuple[str, int, Priority] | None
     closed: str | None
-    drained: bool
+    shut: NodeMode | None
     limit: tuple[str, int] | None
     ceiling: tuple[str, Priority, LeaseClass] | None
     budget: tuple[str, int, int | None] | None
@@ -79,7 +79,7 @@ worlds = st.builds(
     ).map(tuple),
     st.none() | st.tuples(st.sampled_from(WAITING), cores, st.sampled_from(URGENT)),
     st.none() | st.sampled_from(BOUND),
-    st.booleans(),
+    st.sampled_from([None, None, NodeMode.DRAINING, NodeMode.CORDONED]),
     st.none() | st.tuples(st.sampled_from(BOUND), st.integers(1, 4)),
     st.none()
     | st.tuples(
@@ -115,8 +115,9 @@ class Bench:
         self.waits = self._wait()
         if world.closed is not None:
             self.do(ChangeTenant(world.closed, is_open=False))
-        if world.drained:
-            self.do(ChangeMode("n0", NodeMode.DRAINING, evict=False))
+        if world.shut is not None:
+            is_cordon = world.shut is NodeMode.CORDONED
+            self.do(ChangeMode("n0", world.shut, evict=is_cordon))  # which evicts nobody anyway
         for tenant in BOUND:
             self._bind(tenant)
         self.now_ms = NOW_MS
@@ -161,7 +162,7 @@ class Bench:
         """The first time at which so many cores are free on one open node; None if now."""
         for at_ms in sorted({self.now_ms, *ends.values()}):
             for node, size in self.sizes.items():
-                if self.world.drained and node == "n0":
+                if self.world.shut is not None and node == "n0":
                     continue
                 busy = sum(h.cpu for h in self.held if h.node == node and ends[h.lease_id] > at_ms)
                 if size - busy >= cpu:
@@ -181,7 +182,7 @@ class Bench:
                 return "priority_too_high"
             if lease_class is not LeaseClass.STANDARD:
                 return "lease_class_forbidden"
-        if world.drained and lease.node == "n0":
+        if world.shut is NodeMode.DRAINING and lease.node == "n0":
             return "node_closed"
         mine = [h for h in self.held if h.tenant == lease.tenant]
         whose, limit = world.limit or ("", 0)

@@ -50,8 +50,89 @@ def models() -> list[dict[str, Any]]:
         {"command": "change_mode", "node": "node-f", "mode": "draining", "grace_ms": 5},
         {"command": "quarantine", "node": "node-f", "reason": "odd", "grace_ms": 0},
         {"command": "lift_quarantine", "node": "node-f"},
+        {"command": "open_node", "node": "node-f"},
+        {"command": "note_node", "node": "node-f", "text": "x", "author": "o", "ttl_ms": 9},
+        {"command": "end_note", "node": "node-f", "note_id": 7},
+        {
+            "command": "plan_window",
+            "window": "w",
+            "nodes": ["node-f"],
+            "starts_ms": 10**9,
+            "ends_ms": 10**9 + 5,
+            "lead_ms": 5,
+            "text": "new fans",
+            "calendar": "c",
+        },
+        {"command": "cancel_window", "window": "w"},
+        {
+            "command": "set_calendar",
+            "calendar": "c",
+            "rule": "daily at 02:00 for 1h in UTC",
+            "nodes": ["node-f"],
+            "lead_ms": 5,
+            "ahead_days": 3,
+        },
+        {"command": "withdraw_calendar", "calendar": "c"},
+        {
+            "command": "change_mig",
+            "node": "node-f",
+            "gpus": [0],
+            "profiles": ["3g.71gb"],
+            "grace_ms": 5,
+            "wait_ms": 60_000,
+        },
+        {"command": "cancel_mig", "node": "node-f"},
+        {
+            "command": "report_health",
+            "node": "node-f",
+            "findings": [
+                {"check": "ecc", "level": "fail", "gpu": 1, "value": 2, "limit": 0, "code": 0}
+            ],
+            "can_test": True,
+        },
+        {
+            "command": "report_test",
+            "node": "node-f",
+            "test_id": 1,
+            "findings": [{"check": "disk", "level": "warn", "value": 96, "limit": 95}],
+            "took_ms": 1_000,
+        },
+        {"command": "begin_test", "node": "node-f"},
+        {
+            "command": "report_mig",
+            "node": "node-f",
+            "change_id": 1,
+            "inventory": {"resources": {"cpu_milli": 4_000, "mem_bytes": 1_000}},
+        },
+        {
+            "command": "book",
+            "booking": "b",
+            "tenant": "lab",
+            "project": "p",
+            "starts_ms": 10**9,
+            "ends_ms": 10**9 + 5,
+            "gpus": 1,
+            "generation": "nvidia_hopper",
+            "labels": ["pool=a"],
+            "wait_ms": 5,
+            "text": "a class",
+            "series": "s",
+        },
+        {"command": "cancel_booking", "booking": "b", "tenant": "lab", "project": "p"},
+        {"command": "replace_booked", "booking": "b", "tenant": "lab", "project": "p"},
+        {
+            "command": "set_series",
+            "series": "s",
+            "rule": "daily at 02:00 for 1h in UTC",
+            "tenant": "lab",
+            "project": "p",
+            "nodes": ["node-f"],
+            "ahead_days": 3,
+        },
+        {"command": "withdraw_series", "series": "s", "tenant": "lab", "project": "p"},
         {"command": "label_node", "node": "node-f", "put": ["pool=a"], "drop": ["tier"]},
         {"command": "set_share", "tenant": "lab", "share": 2, "project": "p"},
+        {"command": "rebalance_quota", "tenant": "lab", "project": "p", "grace_ms": 5},
         {
             "command": "set_quota",
             "tenant": "other",
@@ -76,6 +157,7 @@ def models() -> list[dict[str, Any]]:
         *shared_models(),
         *graph_models(),
         *exec_models(),
+        *cell_models(),
         *money_models(),
         *trust_models(),
         *iam_models(),
@@ -296,6 +378,30 @@ def exec_models() -> list[dict[str, Any]]:
         {"command": "note_exec_started", **own, "lease_id": 1, "argv": ["sh"], "terminal": True},
         {"command": "note_exec_ended", **own, "end": "exited", "exit_code": 3},
         {"command": "note_files_copied", **own, "direction": "out", "path": "a/b"},
+    ]
+
+
+def cell_models() -> list[dict[str, Any]]:
+    """What a home and its cells are told."""
+    asked = submit_command(random.Random(7))
+    request = {name: asked[name] for name in ("tenant", "request")}
+    order = {"epoch": 1, "number": 1, "global_id": 1}
+    told = {"cell": "east", "epoch": 1, "global_id": 1, "number": 1, "seq": 3, "left": 0}
+    return [
+        {"command": "join_cell", "cell": "east", "url": "https://east.example"},
+        {"command": "leave_cell", "cell": "east", "lost": True},
+        {"command": "reach_cell", "cell": "east", "epoch": 1, "done": 0},
+        {"command": "cut_off_cell", "cell": "east"},
+        {"command": "ask_globally", **request},
+        {"command": "send_global", "global_id": 1, "cell": "east", "waits": True},
+        {"command": "note_global", **told, "status": "held", "leases": [1]},
+        {"command": "recall_global", "global_id": 1},
+        {"command": "withdraw_global", "global_id": 1},
+        {"command": "meet_home", "home": "campus", "epoch": 1},
+        {"command": "leave_home"},
+        {"command": "take_global", **order, **request, "waits": True, "not_after_ms": 2**50},
+        {"command": "give_back_global", **order},
+        {"command": "hear_home", "epoch": 1, "seq": 5},
     ]
 
 

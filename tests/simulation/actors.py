@@ -15,16 +15,23 @@ from typing import Any
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.words import AttestationWord
+from bailiwick.kernel.bookings.commands import Book, CancelBooking
 from bailiwick.kernel.commands import Command
 from bailiwick.kernel.fleet.commands import (
     ChangeMode,
     ChangeSettings,
     DepartNode,
+    EndNote,
+    NoteNode,
+    OpenNode,
+    RebalanceQuota,
     RegisterNode,
     SetQuota,
     SetShare,
 )
+from bailiwick.kernel.health.commands import BeginTest, ReportHealth, ReportTest
 from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
+from bailiwick.kernel.mig.commands import CancelMig, ChangeMig, ReportMig
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.trust import commands as tc
 from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
@@ -45,6 +52,8 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
+from bailiwick.vocab.mig import MigFailure
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.values import GIB
@@ -100,6 +109,9 @@ def settings_of(rng: Random) -> Settings:
         max_cascade_depth=rng.choice((1, 3)),
         fresh_checkpoint_ms=2_000,
         patience_ms=rng.choice((500, 5_000)),
+        rebalance_ms=rng.choice((0, 300, 2_000)),
+        test_wait_ms=rng.choice((10_000, 600_000)),
+        test_every_ms=rng.choice((0, 60_000)),
         horizon_ms=rng.choice((2_000, 60_000)),
         queue_max=rng.choice((3, 12, 100_000)),
         keys_ms=rng.choice((3_000, 86_400_000, 86_400_000)),
@@ -123,6 +135,7 @@ class Actors:
             (self._operator, rng.choice((2, 6, 12))),
             (self._liar, rng.choice((1, 4))),
             (self._attest, rng.choice((0, 4, 12))),
+            (self._book, rng.choice((0, 8))),
         )
         if apart:
             self._kinds += ((self._keep_apart, rng.choice((5, 15))),)
@@ -334,7 +347,68 @@ class Actors:
         if pick == 6 and model.leases:
             ids = rng.sample(list(model.leases), min(len(model.leases), rng.randrange(1, 4)))
             return Said("operator", Evict(tuple(ids), rng.choice(_REASONS), grace))
+        if rng.random() < 0.6:
+            return self._tend(node)
         return Said("operator", SetShare(rng.choice(TENANTS), rng.randrange(1, 10)))
+
+    def _book(self) -> Said:
+        """Nodes are booked for a project, or a booking is called off."""
+        rng, node = self._rng, self._rng.choice(self._nodes)
+        name, known = f"b{rng.randrange(8)}", sorted(self._model.bookings.bookings)
+        if known and rng.random() < 0.15:
+            tenant, project, name = rng.choice(known).split("/")
+            return Said("operator", CancelBooking(name, tenant, project))
+        now = max(EPOCH_MS + self._now(), self._model.clock_ms)
+        starts = now + rng.choice((2_000, 10_000, 60_000))
+        times = starts, starts + rng.choice((3_000, 20_000, 60_000))
+        asked = rng.choice(({"nodes": (node,)}, {"count": 1}, {"gpus": rng.randrange(1, 6)}))
+        wait_ms = rng.choice((0, 300, 1_500))
+        whose = rng.choice(TENANTS), rng.choice(("p", "q"))
+        return Said("operator", Book(name, *whose, *times, **asked, wait_ms=wait_ms))
+
+    def _tend(self, node: str) -> Said:
+        """A node is cordoned, opened again, or written about."""
+        pick = self._rng.randrange(9)
+        if pick == 0:
+            return Said("operator", ChangeMode(node, NodeMode.CORDONED))
+        if pick > 5:
+            return self._nurse(node)
+        if pick > 3:
+            return self._divide(node)
+        return Said("operator", OpenNode(node)) if pick == 1 else self._note(node)
+
+    def _divide(self, node: str) -> Said:
+        """A node is repartitioned, its agent answers, or it is called off."""
+        rng, migs = self._rng, self._model.migs
+        if not migs or rng.random() < 0.3:
+            wanted = rng.choice(((), ("3g.71gb", "4g.71gb")))
+            return Said("operator", ChangeMig(node, (0,), wanted, rng.choice((None, 0)), 60_000))
+        of = rng.choice(list(migs))
+        if rng.random() < 0.2:
+            return Said("operator", CancelMig(of))
+        cause = rng.choice((None, None, MigFailure.IN_USE))
+        return Said("operator", ReportMig(of, migs[of], cause))
+
+    def _nurse(self, node: str) -> Said:
+        """A node's agent tells what it found, or how its test went; somebody has one tested."""
+        rng, tests = self._rng, self._model.tests
+        level = rng.choice((HealthLevel.WARN, HealthLevel.FAIL))
+        found = (HealthFinding(rng.choice(tuple(HealthCheck)), level, value=rng.randrange(9)),)
+        told = rng.choice(((), (), found))
+        if tests and rng.random() < 0.6:
+            of = rng.choice(list(tests))
+            return Said("operator", ReportTest(of, tests[of], told, 1_000))
+        if rng.random() < 0.2:
+            return Said("operator", BeginTest(node))
+        return Said("operator", ReportHealth(node, told, rng.random() < 0.7))
+
+    def _note(self, node: str) -> Said:
+        """One more note, or one less."""
+        rng, notes = self._rng, list(self._model.notes)
+        if notes and rng.random() < 0.4:
+            return Said("operator", EndNote(*rng.choice(notes)))
+        ttl_ms = rng.choice((1, 2_000, 60_000))
+        return Said("operator", NoteNode(node, "the fan is loud", "operator", ttl_ms))
 
     def _next_mode(self, node: str) -> NodeMode:
         """Mostly the way back to work, so that nodes do not stay closed."""
@@ -362,4 +436,6 @@ class Actors:
             table = tuple(GpuGenerationQuota(g, rng.randrange(0, 6)) for g in GENERATIONS)
         quota = Quota(tuple(limits), table, burst) if rng.random() < 0.9 else Quota()
         tenant, project = rng.choice(TENANTS), rng.choice((None, None, "p"))
+        if rng.random() < 0.3:
+            return Said("operator", RebalanceQuota(tenant, project, rng.choice((None, 0, 400))))
         return Said("operator", SetQuota(tenant, quota, project))

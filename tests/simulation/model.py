@@ -16,6 +16,7 @@ from typing import Any
 from bailiwick.journal import GENESIS_HASH
 from bailiwick.kernel import Answer, encode_answer
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from tests.support.naive_bookings import NaiveBookings
 from tests.support.naive_claims import NaiveClaim, kept
 from tests.support.naive_trust import Broken, NaiveTrust
 
@@ -126,6 +127,13 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     trust: NaiveTrust = field(default_factory=NaiveTrust)
+    notes: dict[tuple[str, int], int] = field(default_factory=dict)
+    bookings: NaiveBookings = field(default_factory=NaiveBookings)
+    migs: dict[str, int] = field(default_factory=dict)
+    tests: dict[str, int] = field(default_factory=dict)
+    passed: set[str] = field(default_factory=set)
+    testable: set[str] = field(default_factory=set)
+    """Until when each note about a node stands."""
     isolation: str = ""
     """The text of the policy that keeps work apart."""
 
@@ -147,6 +155,7 @@ class Model:
         why = f"record {record['seq']} of epoch {self.epoch} was stored by {stored_epoch}"
         _check(stored_epoch == self.epoch, "one epoch writes", why)
         self._read_trust(record)
+        self._read_bookings(record)
         FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
         if "key" in body:
             self._note_key((record["actor"], body["key"]), record)
@@ -160,6 +169,15 @@ class Model:
             self.trust.read(kind, body, at_ms=record["at_ms"], seq=record["seq"])
         except Broken as broken:
             raise Violation("trust is proven", f"record {record['seq']}: {broken}") from broken
+
+    def _read_bookings(self, record: dict[str, Any]) -> None:
+        kind, body, at_ms = record["kind"], record["body"], record["at_ms"]
+        owner = (record.get("tenant"), record.get("project"))
+        try:
+            self.bookings.read(kind, body, owner=owner, at_ms=at_ms)
+        except AssertionError as broken:
+            told = f"record {record['seq']}: {broken}"
+            raise Violation("a booked node is its owner's", told) from broken
 
     def _check_order(self, record: dict[str, Any]) -> None:
         seq, at_ms = record["seq"], record["at_ms"]
@@ -214,14 +232,65 @@ class Model:
             for claim in self.claims.values():
                 claim.node_left(body["node"])
 
+    def _mig_begun(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        _check(body["node"] not in self.migs, "a node is repartitioned once", body["node"])
+        self.migs[body["node"]] = body["change_id"]
+
+    def _mig_ended(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        node = body["node"]
+        _check(self.migs.pop(node) == body["change_id"], "what began is what ends", node)
+        if body["outcome"] == "done":
+            left = [i for i, lease in self.leases.items() if lease.node == node]
+            _check(not left, "GPUs are divided where nobody is", f"{node} has {left}")
+
+    def _health(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        _check(body["node"] in self.nodes, "only of nodes that are there", f"{body}")
+        if body["can_test"]:
+            self.testable.add(body["node"])
+        elif self.nodes[body["node"]].mode == "accepting":
+            self.testable.discard(body["node"])
+
+    def _test_begun(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        node = body["node"]
+        holds = [i for i, lease in self.leases.items() if lease.node == node]
+        _check(not holds, "a node is tested where nobody is", f"{node} holds {holds}")
+        _check(node not in self.tests, "a node is tested once at a time", node)
+        self.tests[node] = body["test_id"]
+
+    def _test_ended(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        node = body["node"]
+        _check(self.tests.pop(node) == body["test_id"], "what began is what ends", node)
+        if body["outcome"] == "passed":
+            self.passed.add(node)
+
     def _mode(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
+        back = (body["before"], body["after"]) == ("returning", "accepting")
+        tested = body["node"] in self.passed or body["node"] not in self.testable
+        _check(tested or not back, "what comes back has passed its test", f"{body}")
+        self.passed.discard(body["node"])
         node = self.nodes[body["node"]]
         _check(node.mode == body["before"], "modes follow each other", f"{body}, not {node.mode}")
         node.mode = body["after"]
         holds = [i for i, lease in self.leases.items() if lease.node == body["node"]]
         empty = node.mode != "drained" or not holds
         _check(empty, "a drained node is empty", f"{body['node']} holds {holds}")
+
+    def _noted(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        _check(body["node"] in self.nodes, "only of nodes that are there", f"{body}")
+        self.notes[body["node"], body["note_id"]] = body["until_ms"]
+
+    def _note_ended(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        until_ms = self.notes.pop((body["node"], body["note_id"]))
+        is_due = body["outcome"] == "ended" or until_ms <= self.clock_ms
+        _check(is_due, "a note stands until it expires", f"{body} at {self.clock_ms}")
 
     def _quarantined(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -430,7 +499,8 @@ class Model:
         lease.term_ms = lease.expires_ms if lease.phase == "active" else lease.term_ms
         lease.phase = body["after"]
         lease.expires_ms = body.get("expires_ms", lease.expires_ms)
-        spared = body.get("reason") in ("priority_preemption", "burst_credit_exhausted")
+        reasons = ("priority_preemption", "burst_credit_exhausted", "quota_rebalance")
+        spared = body.get("reason") in reasons
         unsafe = lease.guaranteed and spared
         _check(not unsafe, "a guaranteed lease is no victim", str(body))
 
@@ -518,6 +588,13 @@ FOLD = {
     "node_quarantine_lifted": Model._lifted,
     "quota_changed": Model._quota,
     "node_labelled": _nothing,
+    "node_noted": Model._noted,
+    "node_note_ended": Model._note_ended,
+    "mig_change_begun": Model._mig_begun,
+    "mig_change_ended": Model._mig_ended,
+    "node_health_changed": Model._health,
+    "node_test_begun": Model._test_begun,
+    "node_test_ended": Model._test_ended,
     "share_changed": _nothing,
     "settings_changed": Model._settings,
     "admission_approved": Model._approved,
@@ -547,6 +624,10 @@ FOLD = {
             *("policy_changed", "node_enrolled", "node_enrolment_withdrawn"),
             *("attestation_verdict", "token_refused"),
             *("isolation_violated", "domain_scrubbed"),
+            *("window_planned", "window_phase_changed", "window_ended"),
+            *("calendar_set", "calendar_withdrawn"),
+            *("booked", "booking_nodes_changed", "booking_ended"),
+            *("series_set", "series_withdrawn"),
         ),
         _nothing,
     ),

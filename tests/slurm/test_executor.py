@@ -385,7 +385,7 @@ def both_sides_of_a_node_agree(jobs: Jobs, far: SlurmCluster) -> None:
     def state(node: str) -> str:
         return far.run("sinfo", "-hN", "-n", node, "-O", "statecomplete:").strip()
 
-    until(lambda: jobs.mode("b1").startswith("drain"), "what is closed there is closed here")
+    until(lambda: jobs.mode("b1") == "cordoned", "what is closed there is closed here")
     until(lambda: "drain" in state("b2"), "what is closed here is closed there")
     far.run("scontrol", "update", "nodename=b1", "state=resume")
     if jobs.mode("b2") == "drained":

@@ -17,6 +17,7 @@ from bailiwick.store.calls.tables import instance_calls
 from bailiwick.store.graph_tables import graphs
 from bailiwick.store.members.tables import job_members
 from bailiwick.store.migrations import HEAD, REVISIONS, load_scripts, migrate, revision_of
+from bailiwick.store.notices.tables import notice_letters
 from bailiwick.store.webhooks.tables import webhook_letters
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, UnsupportedSchema
 from tests.store.conftest import Place
@@ -25,6 +26,7 @@ from tests.support.waiting import WAIT_S
 metadata = graphs.metadata
 assert job_members.metadata is metadata
 assert instance_calls.metadata is metadata
+assert notice_letters.metadata is metadata
 assert webhook_letters.metadata is metadata
 LINES = [b"first\n", b"second\n"]
 
@@ -78,6 +80,8 @@ def test_an_older_database_is_brought_up_to_date_with_its_records(empty_place: P
     assert store.read(0, 9) == LINES
     with store.reading() as connection:
         assert revision_of(connection) == HEAD
+        begin = connection.scalar(sa.text("SELECT next_seq FROM notice_reading"))
+        assert begin == len(LINES), "nobody is told old news"
         assert connection.exec_driver_sql("SELECT size FROM projection_state").scalar() == 0
 
 

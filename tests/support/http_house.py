@@ -28,7 +28,15 @@ from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.keys import SeedSigner
-from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
+from bailiwick.kernel import (
+    Book,
+    Command,
+    EnrolNode,
+    Envelope,
+    SetSeries,
+    Tick,
+    decode_command,
+)
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.apps.commands import (
     ChangeArtifact,
@@ -39,7 +47,9 @@ from bailiwick.kernel.apps.commands import (
 )
 from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from bailiwick.kernel.apps.webhooks.commands import SetWebhook
-from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
+from bailiwick.kernel.cells.commands import AskGlobally, JoinCell, MeetHome
+from bailiwick.kernel.maintenance.commands import PlanWindow, SetCalendar
+from bailiwick.kernel.money.commands import IssueInvoice, RemoveBudget, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people import credential_commands as cc
 from bailiwick.metering.owners import Account
@@ -48,6 +58,7 @@ from bailiwick.ports import Clock, NewJobRow
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.runtime.steady_clock import SteadyClock
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import AppTerms, create_app
@@ -63,6 +74,8 @@ from bailiwick.services.invoices import invoice_name
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import Exec, ExecDesk
 from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.notices.desk import open_desk
+from bailiwick.services.notices.mail import MailPost
 from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
@@ -79,12 +92,14 @@ from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, CallVerb, MemberAction
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
+from bailiwick.vocab.values import ProjectId, TenantId
 from bailiwick.vocab.words import LeaseClass, ResourceKind
 from tests.support.app_manifests import DIGEST, HOST_ROLE, SERVICE_DIGEST, hello, service
 from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
+FAR_MS = 4_102_444_800_000
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
 GRAPH = "tasks: {a: {command: ['true']}}"
 INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
@@ -225,6 +240,7 @@ def http_house(
     *,
     parts: Parts | None = None,
     clock: Clock | None = None,
+    mail: tuple[str, MailPost] | None = None,
 ) -> Iterator[HttpHouse]:
     """The API, with two tenants, people, one node, and a lease, an entry and a job of each."""
     telemetry = Telemetry.open(folder)
@@ -261,6 +277,7 @@ def http_house(
                 fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
                 calls=CallDesk(CallBook(store)),
                 endpoints=EndpointDesk(runner),
+                notices=open_desk(store, bytes(32), mail=mail, allow_private=True),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )
@@ -269,9 +286,12 @@ def http_house(
             _furnish(house)
             _add_jobs(JobBook(store))
             _add_graphs(GraphBook(store))
+            _add_cells(house)
             _add_money(house, InvoiceBook(store))
             _add_apps(house)
             _add_credentials(house)
+            _add_maintenance(house)
+            _add_bookings(house)
             _add_calls(CallBook(store))
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
@@ -282,6 +302,33 @@ def http_house(
             follower.close()
         telemetry.close()
         runner.stop()
+
+
+def _add_maintenance(house: HttpHouse) -> None:
+    """A window beyond all terms, and a calendar that nobody plans by."""
+    house.do(PlanWindow("w1", ("n1",), FAR_MS, FAR_MS + 1_000, 0, "far away"))
+    house.do(SetCalendar("weekly", "weekly on sun at 02:00 for 1h in UTC", ("n1",)))
+
+
+def _add_bookings(house: HttpHouse) -> None:
+    """A booking of each tenant beyond all terms, and a series that nobody books by yet."""
+    for number, tenant in enumerate((OWN, FOREIGN), 2):
+        starts_ms = FAR_MS + number * 10_000
+        house.do(Book("b1", tenant, "p", starts_ms, starts_ms + 1_000, nodes=("n1",)))
+        rule = "once on 2099-12-24 at 20:00 for 1h in UTC"
+        house.do(SetSeries("s1", rule, tenant, "p", nodes=("n1",)))
+
+
+def _add_cells(house: HttpHouse) -> None:
+    """A cell that was never met, a request of each tenant to all cells, and a home of our own.
+
+    Before the money: who has a budget here asks no cells.
+    """
+    house.do(JoinCell("east", "https://east.example"))
+    for tenant in (OWN, FOREIGN):
+        request = PlacementRequest(tenant=TenantId(tenant), project=ProjectId("p"), cpu_cores=1)
+        house.do(AskGlobally(request))
+    house.do(MeetHome("fleet-far", 1))
 
 
 def _add_credentials(house: HttpHouse) -> None:
@@ -440,6 +487,12 @@ def _add_money(house: HttpHouse, book: InvoiceBook) -> None:
                 digest=digest,
             )
         )
+
+
+def drop_budgets(house: HttpHouse, tenant: str = OWN) -> None:
+    """Take a tenant's budgets away: who has one asks no cells."""
+    for project in (None, "p"):
+        house.do(RemoveBudget(tenant, project))
 
 
 def _furnish(house: HttpHouse) -> None:

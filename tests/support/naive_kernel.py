@@ -16,8 +16,10 @@ from bailiwick.journal import Record
 from bailiwick.kernel import State
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode, RevokeState
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.naive_bookings import NaiveBookings
 from tests.support.naive_claims import NaiveClaim, kept
 from tests.support.naive_trust import NaiveTrust
+from tests.support.naive_windows import NaiveWindows
 
 CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
 KINDS = (CPU, MEM, BLOCK, GPU)
@@ -111,6 +113,7 @@ class NaiveKernel:
     machines: dict[str, Machine] = field(default_factory=dict)
     given: dict[str, list[str]] = field(default_factory=dict)
     """What operators say of nodes, those that are gone among them."""
+    notes: dict[tuple[str, int], list[Any]] = field(default_factory=dict)
     holds: dict[int, Hold] = field(default_factory=dict)
     waiters: dict[int, Waiter] = field(default_factory=dict)
     limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
@@ -120,6 +123,8 @@ class NaiveKernel:
     invoices: set[str] = field(default_factory=set)
     billed: list[tuple[str | None, str | None, range]] = field(default_factory=list)
     trust: NaiveTrust = field(default_factory=NaiveTrust)
+    windows: NaiveWindows = field(default_factory=NaiveWindows)
+    bookings: NaiveBookings = field(default_factory=NaiveBookings)
     part: tuple[int, int] | None = None
     """The gang that is being told, and how many members are still to come."""
     torn: dict[int, str] = field(default_factory=dict)
@@ -139,7 +144,9 @@ class NaiveKernel:
         if record.kind in PEOPLE:
             return
         self.trust.read(record.kind, dict(record.body), at_ms=record.at_ms, seq=record.seq)
+        self.windows.read(record.kind, dict(record.body), at_ms=record.at_ms)
         owner = (record.tenant or "", record.project)
+        self.bookings.read(record.kind, dict(record.body), owner=owner, at_ms=record.at_ms)
         read = getattr(self, f"_{record.kind}")
         if self.part is not None:
             assert record.kind == "admission_approved", "a gang was told in part"
@@ -202,6 +209,16 @@ class NaiveKernel:
 
     _policy_changed = _node_enrolled = _node_enrolment_withdrawn = _of_trust
     _attestation_verdict = _of_trust
+    _window_planned = _window_phase_changed = _window_ended = _of_trust
+    _mig_change_begun = _mig_change_ended = _of_trust
+    _node_health_changed = _node_test_begun = _node_test_ended = _of_trust
+    _calendar_set = _calendar_withdrawn = _of_trust
+
+    def _of_bookings(self, body: dict[str, Any], owner: Scope) -> None:
+        assert all(owner)
+
+    _booked = _booking_nodes_changed = _booking_ended = _of_bookings
+    _series_set = _series_withdrawn = _of_bookings
 
     def _token_issued(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self.holds[body["lease_id"]]
@@ -271,6 +288,19 @@ class NaiveKernel:
         assert body["labels"] != body["labels_before"]
         if body["labels"]:
             self.given[body["node"]] = body["labels"]
+
+    def _node_noted(self, body: dict[str, Any], owner: Scope) -> None:
+        assert owner == ("", None)
+        assert body["node"] in self.machines
+        assert body["note_id"] == self.size - 1
+        assert body["until_ms"] > self.clock
+        told = [body["text"], body["author"], self.clock, body["until_ms"]]
+        self.notes[body["node"], body["note_id"]] = told
+
+    def _node_note_ended(self, body: dict[str, Any], owner: Scope) -> None:
+        assert owner == ("", None)
+        note = self.notes.pop((body["node"], body["note_id"]))
+        assert body["outcome"] == "ended" or note[-1] <= self.clock
 
     def _share_changed(self, body: dict[str, Any], owner: Scope) -> None:
         assert 1 <= body["share"] <= 1_000_000
@@ -409,7 +439,7 @@ class NaiveKernel:
     def _lease_restored(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self.holds[body["lease_id"]]
         assert (hold.owner, hold.phase) == (owner, "grace_running")
-        assert hold.reason == "priority_preemption", "only who went for urgent work may stay"
+        assert hold.reason in ("priority_preemption", "quota_rebalance"), "only for who waits"
         claims = (each.claim for each in self.waiters.values() if each.claim is not None)
         assert not any(body["lease_id"] in claim.victims for claim in claims)
         assert body["generation"] == hold.generation + 1, "its tokens ended with the warning"
@@ -544,6 +574,8 @@ class NaiveKernel:
         for lease_id, hold in self.holds.items():
             assert told_of(state, lease_id) == naive_of(hold), lease_id
         self._compare_nodes(state)
+        self.windows.compare(state)
+        self.bookings.compare(state)
         self._compare_line(state)
         standing = {s: p.standing for s, p in state.spending.purses.items()}
         assert {s: (w.state.value, w.crossed) for s, w in standing.items()} == self.budgets
@@ -578,6 +610,11 @@ class NaiveKernel:
         assert known == self.trust.enrolled
         draining = {name for name, m in self.machines.items() if m.mode == "draining"}
         assert set(state.draining) == draining
+        noted = {
+            (node, row[0]): row[1:] for node, rows in state.notes.dump().items() for row in rows
+        }
+        assert noted == self.notes
+        assert len(state.notes) == len(self.notes)
 
     def _compare_line(self, state: State) -> None:
         assert set(state.line.entries) == set(self.waiters) == set(state.blocked)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bailiwick.journal import Record
 
-PRIORITY = "priority_preemption"
+MAKES_ROOM = ("priority_preemption", "quota_rebalance")
 OF_ENTRIES = ("admission_approved", "request_blocked", "request_cancelled", "room_reserved")
 OF_LEASES = ("lease_revoked", "lease_preempted", "lease_fenced", "lease_restored")
 STRONG = ("trusted", "untrusted")
@@ -43,7 +43,7 @@ def _of_lease(before: Sequence[Record], record: Record) -> set[str] | None:
     reason = record.body.get("reason")
     if reason is None:
         return None  # a term that was over
-    counted = _claimants(before, lease_id) if reason == PRIORITY else set()
+    counted = _claimants(before, lease_id) if reason in MAKES_ROOM else set()
     if counted:
         return counted
     if began:

@@ -47,13 +47,29 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
-from bailiwick.kernel.fleet.commands import ChangeSettings, LabelNode, SetQuota, SetShare
+from bailiwick.kernel.fleet.commands import (
+    ChangeMode,
+    ChangeSettings,
+    DepartNode,
+    EndNote,
+    LabelNode,
+    NoteNode,
+    OpenNode,
+    SetQuota,
+    SetShare,
+)
 from bailiwick.kernel.isolation.commands import (
     EnforceIsolation,
     ScrubDomain,
     SetIsolationPolicy,
 )
 from bailiwick.kernel.machine import Outcome
+from bailiwick.kernel.maintenance.commands import (
+    CancelWindow,
+    PlanWindow,
+    SetCalendar,
+    WithdrawCalendar,
+)
 from bailiwick.kernel.money.commands import IssueInvoice, ReportFinding, SetRateCard
 from bailiwick.kernel.people.commands import (
     ApplyGroups,
@@ -77,7 +93,8 @@ from bailiwick.kernel.people.credential_commands import (
     SetAccountTrust,
 )
 from bailiwick.kernel.people.home_commands import EndOffer, OfferRole, SetHome
-from bailiwick.kernel.work.commands import Release
+from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
+from bailiwick.kernel.work.commands import Release, Renew, ReportTeardown
 from bailiwick.kernel.work.execs.commands import NoteExecEnded, NoteExecStarted, NoteFilesCopied
 from bailiwick.kernel.work.graph_commands import (
     NoteGraphEnded,
@@ -100,9 +117,13 @@ from bailiwick.vocab.apps import (
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.execs import CopyDirection, ExecEnd
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase
+from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import GIB, ProjectId, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.app_manifests import hello
+from tests.support.booking_histories import booked_nodes
+from tests.support.cell_histories import cells
+from tests.support.health_histories import health
 from tests.support.instance_histories import (
     calls,
     endpoints,
@@ -110,7 +131,9 @@ from tests.support.instance_histories import (
     units_and_checks,
 )
 from tests.support.kernel_histories import Campus, busy_journal
+from tests.support.mig_histories import mig_changes
 from tests.support.money_histories import LARGE, Trouble
+from tests.support.rebalance_histories import rebalances
 from tests.support.shared_histories import shared_runtimes
 from tests.support.shared_use_histories import shared_use
 from tests.support.wide_open import wide_settings
@@ -339,6 +362,108 @@ def _of_labels(chance: Random) -> Command:
             Tick(),
         ]
     )
+
+
+def _node_life() -> Campus:
+    """Nodes that are cordoned, drained, opened again and written about, under work that renews."""
+    chance, campus = Random(144), Campus()
+    machine = NodeCapacity(cpu_cores=8, mem_bytes=32 * GIB)
+    for command in (CreateTenant("t0"), *(RegisterNode(f"n{i}", machine) for i in range(4))):
+        campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
+    for step in range(400):
+        campus.now_ms += chance.choice((0, 1, 4_000, 60_000))
+        envelope = Envelope(_of_node_life(chance, campus), f"actor-{step % 3}", f"req-{step}")
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_node_life(chance: Random, campus: Campus) -> Command:
+    state, node = campus.kernel.state, f"n{chance.randrange(4)}"
+    if node not in state.ledger and chance.random() < 0.7:
+        return RegisterNode(node, machine_of(chance))
+    lease = chance.choice([*state.leases, 1])
+    note = chance.choice([*state.notes.of(node), 1])
+    asked = PlacementRequest(
+        tenant=TenantId("t0"), cpu_cores=chance.randint(1, 4), ttl_ms=chance.choice((30_000, 10**6))
+    )
+    ttl_ms = chance.choice((5_000, 200_000, 10**8))
+    return chance.choice(
+        [
+            ChangeMode(node, NodeMode.CORDONED),
+            ChangeMode(node, NodeMode.CORDONED),
+            ChangeMode(node, NodeMode.DRAINING, evict=chance.random() < 0.5),
+            ChangeMode(node, chance.choice((NodeMode.MAINTENANCE, NodeMode.FENCE_LOST))),
+            OpenNode(node),
+            OpenNode(node),
+            OpenNode(node),
+            chance.choice((Quarantine(node, "odd"), *[LiftQuarantine(node)] * 2)),
+            chance.choice((DepartNode(node), LiftQuarantine(node))),
+            NoteNode(node, f"the fan is loud: {ttl_ms}", "ann@fleet", ttl_ms),
+            NoteNode(node, "ask ann before it is opened", "bob@fleet", ttl_ms),
+            EndNote(node, note),
+            Renew(lease, chance.choice((60_000, 10**6))),
+            Renew(lease, chance.choice((60_000, 10**6))),
+            Submit(asked, wait=True),
+            Submit(asked, wait=True),
+            Tick(),
+        ]
+    )
+
+
+def machine_of(chance: Random) -> NodeCapacity:
+    """A machine with more or fewer cores."""
+    return NodeCapacity(cpu_cores=chance.choice((4, 8)), mem_bytes=32 * GIB)
+
+
+def _windows() -> Campus:
+    """Windows of maintenance, by hand and by calendars, over work of every priority."""
+    chance, campus = Random(150), Campus()
+    allowed = SetQuota("t0", Quota((ResourceLimit.cpu_cores(64),)))
+    nodes = (RegisterNode(f"n{i}", _machine_of(f"n{i}")) for i in range(4))
+    for command in (CreateTenant("t0"), *nodes, allowed):
+        campus.lines += campus.kernel.execute(Envelope(command, "setup", "s"), 1).lines
+    for step in range(500):
+        campus.now_ms += chance.choice((0, 1, 4_000, 60_000, 600_000))
+        command = Tick() if step % 3 == 0 else _of_windows(chance, campus.now_ms)
+        envelope = Envelope(command, f"actor-{step % 3}", f"req-{step}")
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_windows(chance: Random, now_ms: int) -> Command:
+    number, node = chance.randrange(8), f"n{chance.randrange(4)}"
+    nodes = tuple(f"n{each}" for each in range(4) if chance.random() < 0.4) or (node,)
+    starts = now_ms + chance.choice((1_000, 500_000, 3_000_000))
+    ends = starts + chance.choice((1_000, 900_000))
+    calendar = chance.choice((None, None, f"c{number % 2}"))
+    planned = PlanWindow(f"w{number}", nodes, starts, ends, 300_000, "fans", calendar)
+    asked = PlacementRequest(
+        tenant=TenantId("t0"),
+        cpu_cores=chance.randint(1, 4),
+        priority=chance.choice((Priority.LOW, Priority.NORMAL, Priority.CRITICAL)),
+        gang_size=chance.choice((1, 1, 2)),
+        ttl_ms=chance.choice((30_000, 600_000, 6_000_000)),
+    )
+    lease, mode = chance.randint(1, 60), chance.choice(list(NodeMode))
+    return chance.choice(
+        [
+            *(planned, planned, CancelWindow(f"w{number}")),
+            SetCalendar(f"c{number % 2}", "daily at 02:00 for 1h in UTC", (node,)),
+            WithdrawCalendar(f"c{number % 2}"),
+            *(Submit(asked, wait=True),) * 3,
+            Renew(lease, chance.choice((60_000, 900_000))),
+            ReportTeardown(lease, clean=True),
+            ChangeMode(node, mode),
+            chance.choice((DepartNode(node), RegisterNode(node, _machine_of(node)))),
+        ]
+    )
+
+
+def _machine_of(node: str) -> NodeCapacity:
+    labels = {"executor": "agent"} if node == "n3" else {}
+    return NodeCapacity(cpu_cores=8, mem_bytes=32 * GIB, labels=labels)
 
 
 def _credentials() -> Campus:
@@ -636,6 +761,13 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "homes-34": _homes,
     "credentials-35": _credentials,
     "labels-143": _labels,
+    "cells-177": cells,
+    "windows-150": _windows,
+    "node-life-144": _node_life,
+    "rebalance-31": rebalances,
+    "mig-147": mig_changes,
+    "bookings-174": booked_nodes,
+    "health-180": health,
 }
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.waiting import until
+from tests.support.web_agents import WARM, agent_of
 from tests.support.web_apps import add_app, manifest
 from tests.support.web_campus import Call, Campus
 
 ROUTER = Path(__file__).resolve().parents[2] / "web/src/app/router.tsx"
 ROUTE = re.compile(r"""\bpage\(\s*"([^"]+)",""")
 KINDS = (("nvidia_ampere", "A100", 80), ("nvidia_hopper", "H100", 80), ("nvidia_volta", "V100", 32))
+DAY_MS = 86_400_000
 GRAPH = """
 tasks:
   prep: {command: [/bin/sh, -c, 'true'], cpus: 0.05, mem: 16MiB}
@@ -49,6 +51,7 @@ def build_world(campus: Campus) -> World:
     stuck = _leases(campus)
     job, graph = _jobs(campus)
     instance = _apps(campus)
+    _ahead(campus)
     invoice = _money(campus)
     lease = campus.ask("GET", "/v1/leases?limit=1")["items"][0]["lease_id"]
     rows = campus.ask("GET", "/v1/tenants/lab/records?limit=3")["items"]
@@ -58,6 +61,14 @@ def build_world(campus: Campus) -> World:
         "/queue/$id": f"/queue/{stuck}",
         "/leases/$id": f"/leases/{lease}",
         "/nodes/$id": "/nodes/a100-00",
+        "/maintenance/$window": "/maintenance/fans",
+        "/tenants/$tenant/projects/$project/bookings/$booking": (
+            "/tenants/lab/projects/vision/bookings/course"
+        ),
+        "/tenants/$tenant/projects/$project/booking-series/$series": (
+            "/tenants/lab/projects/vision/booking-series/class"
+        ),
+        "/cells/$cell": "/cells/east",
         "/tenants/$tenant": "/tenants/lab",
         "/tenants/$tenant/projects/$project": "/tenants/lab/projects/vision",
         "/tenants/$tenant/records/$seq": f"/tenants/lab/records/{rows[-1]['seq']}",
@@ -125,6 +136,35 @@ def _leases(campus: Campus) -> int:
     campus.ask_all([("POST", "/v1/leases", {**common, **wish}) for wish in wishes])
     rows = until(lambda: campus.ask("GET", "/v1/queue")["items"], "the last one waits")
     return int(rows[0]["entry_id"])
+
+
+def _ahead(campus: Campus) -> None:
+    """A node that is warm, maintained and booked; a calendar, a series; a cell that is cut off."""
+    agent_of(campus, "a100-00").tell_health(WARM)
+    now_ms = int(time.time() * 1000)
+    nodes = ["a100-00", "h100-07"]
+    window = {"window": "fans", "nodes": nodes, "text": "new fans; the power stays on"}
+    window |= {"starts_ms": now_ms + 20 * DAY_MS, "ends_ms": now_ms + 21 * DAY_MS}
+    rule = "monthly on 1st sat at 06:00 for 4h in Europe/Berlin"
+    calendar = {"rule": rule, "nodes": ["v100-07"], "ahead_days": 60, "text": "firmware"}
+    booking = {"booking": "course", "nodes": nodes, "text": "the course of the autumn"}
+    booking |= {"starts_ms": now_ms + 9 * DAY_MS, "ends_ms": now_ms + 10 * DAY_MS}
+    series = {"rule": "weekly on tue at 09:00 for 2h in Europe/Berlin", "count": 1}
+    series |= {"generation": "nvidia_volta", "ahead_days": 30}
+    vision, maps = "/v1/tenants/lab/projects/vision", "/v1/tenants/field/projects/maps"
+    asked = {"tenant": "lab", "project": "audio", "gpu_count": 4, "ttl_ms": 3_600_000}
+    other = {**booking, "booking": "survey", "nodes": ["v100-00"], "text": ""}
+    campus.ask_all(
+        [
+            ("POST", "/v1/maintenance/windows", window),
+            ("PUT", "/v1/maintenance/calendars/firmware", calendar),
+            ("POST", f"{vision}/bookings", booking),
+            ("PUT", f"{vision}/booking-series/class", series),
+            ("POST", f"{maps}/bookings", other),
+            ("POST", "/v1/cells", {"cell": "east", "url": "http://127.0.0.1:9"}),
+            ("POST", "/v1/global/requests", asked),
+        ]
+    )
 
 
 def _jobs(campus: Campus) -> tuple[int, int]:

@@ -17,8 +17,10 @@ from typing import Any, Final, get_args
 from unittest.mock import patch
 
 from bailiwick.cli.shared.denials import phrase_denial, phrase_estimate, phrase_remedy
+from bailiwick.phrases.health.sentences import told_finding, told_findings
 from bailiwick.phrases.words import SENTENCES
 from bailiwick.server.problems import PROBLEMS
+from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.words import (
     Dimension,
     FilterReason,
@@ -29,6 +31,8 @@ from bailiwick.vocab.words import (
     ResourceKind,
 )
 from bailiwick.wire import answers as ans
+from bailiwick.wire.denials import NodesKeptApart
+from bailiwick.wire.health import NodeFinding
 from bailiwick.wire.work import Remedy
 
 FILE: Final = Path(__file__).resolve().parents[2] / "web/src/words/vectors.json"
@@ -50,7 +54,7 @@ def make_vectors() -> str:
     """The whole file."""
     chance = Random(20)
     with _standing_still():
-        cases = [*_denials(chance), *_remedies(chance), *_estimates(chance)]
+        cases = [*_denials(chance), *_remedies(chance), *_estimates(chance), *_health(chance)]
     words = json.dumps(lists(), indent=1)
     rows = ",\n".join(json.dumps(case) for case in cases)
     return f'{{"now_ms": {NOW_MS},\n"words": {words},\n"cases": [\n{rows}\n]}}\n'
@@ -61,7 +65,7 @@ def _denials(chance: Random) -> Iterator[dict[str, Any]]:
         for number in range(EACH + len(EDGES)):
             edge = EDGES[number] if number < len(EDGES) else None
             values = {name: _value(name, chance, edge) for name in kind.model_fields}
-            if kind is ans.NodesKeptApart and number % 2:
+            if kind is NodesKeptApart and number % 2:
                 values["rule"] = None
             values["detail"] = get_args(kind.model_fields["detail"].annotation)[0]
             denied = kind.model_validate(values)
@@ -112,6 +116,29 @@ def _estimates(chance: Random) -> Iterator[dict[str, Any]]:
             value = ans.Estimate(starts_ms=starts_ms, basis=basis)
             said = phrase_estimate(value)
             yield {"kind": "estimate", "value": value.model_dump(mode="json"), "said": said}
+
+
+def _health(chance: Random) -> Iterator[dict[str, Any]]:
+    """Findings, and how many of them there are; the first GPU is number 0."""
+    made: list[HealthFinding] = []
+    for check in HealthCheck:
+        for edge in EDGES[:6]:
+            gpu = chance.choice((None, 0, 7))
+            code = chance.choice((0, 79, 1_163))
+            level = chance.choice(tuple(HealthLevel))
+            found = HealthFinding(check, level, gpu, value=edge, limit=edge // 2, code=code)
+            made.append(found)
+            yield {"kind": "finding", "value": _wired(found), "said": told_finding(found)}
+    for many in (0, 1, 1, 2, 2, 3, 5, 8):
+        some = chance.sample(made, many)
+        value = {"findings": [_wired(each) for each in some]}
+        yield {"kind": "findings", "value": value, "said": told_findings(some)}
+
+
+def _wired(found: HealthFinding) -> dict[str, Any]:
+    fields = ("check", "level", "gpu", "value", "limit", "code")
+    values = {name: getattr(found, name) for name in fields}
+    return NodeFinding.model_validate(values).model_dump(mode="json")
 
 
 @contextmanager

@@ -15,6 +15,9 @@ from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_actions, metering, this_node
 from bailiwick.reconcile.apps import loop
+from bailiwick.reconcile.cells import placement
+from bailiwick.reconcile.timetables.series import SeriesTimes
+from bailiwick.reconcile.timetables.windows import WindowTimes
 from bailiwick.runtime import replica
 from bailiwick.server.http import door
 from bailiwick.server.http.app import AppTerms
@@ -40,7 +43,9 @@ def house(tmp_path: Path) -> Iterator[HttpHouse]:
 
 def test_the_server_acts_under_names_that_nobody_else_can_have(house: HttpHouse) -> None:
     actors = {replica.ACTOR, door.DOORKEEPER, job_actions.ACTOR, departures.ACTOR, this_node.ACTOR}
-    assert {*actors, metering.ACTOR, demo_cell.ACTOR, loop.ACTOR, plans.ANOTHER} == OWN_NAMES
+    actors |= {metering.ACTOR, demo_cell.ACTOR, loop.ACTOR, placement.ACTOR}
+    actors |= {SeriesTimes.actor, WindowTimes.actor}
+    assert {*actors, plans.ANOTHER} == OWN_NAMES
     for name in (*sorted(OWN_NAMES), "app:1"):
         member = {"member": name, "role": "tenant_auditor"}
         account = {"account": name, "tenant": OWN}

@@ -93,6 +93,12 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
     if name == "session.end":  # of one's own tokens, which the aim is none of
         assert response.status_code == 404
         return
+    if name in (
+        *("node_note.end", "node.mig_cancel", "node.mig_report"),
+        "node.test_report",
+    ):  # there is none there
+        assert response.status_code == 404
+        return
     own_word = ("shared_attachment.accept", "submit_policy.set")
     if name in own_word or name.startswith("shared_queue."):  # for the project's own people
         assert response.json()["details"]["reason"] == "needs_own_role"
@@ -102,6 +108,9 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest = ("node.lift", "lease.clear_fence", "lease.teardown", "rates.withdraw")
         # Nobody was invited, and nobody is a stranger there.
         rest += ("invitation.accept", "invitation.decline", "invitation.leave")
+        rest += ("node.open",)  # it is open already
+        rest += ("node.mig",)  # it has no GPU
+        rest += ("node.test",)  # its agent has not said that it can
         rest += ("isolation.scrub",)  # nothing was left behind
         rest += ("graph.retry",)  # only one that is over can be tried again
         rest += ("job.exec",)  # only one that runs can be entered
@@ -114,6 +123,9 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("instance_endpoint.patch", "instance_endpoint.delete")
         rest += ("shared_attachment.allow",)  # it is attached already
         rest += ("shared_attachment.finish",)  # only of one that is being detached
+        rest += ("tenant_quota.rebalance", "project_quota.rebalance")  # nobody is above his
+        rest += ("global_request.ask",)  # who has a budget here asks no cells
+        rest += ("notice.rotate",)  # nobody here has a webhook of his own
         rest += ("shared_settlement.set",)  # nothing was settled, and nothing is to be
         rest += ("app_version.check",)  # only what the journal tells too is sealed
         # No policy names the node, so nothing is asked of it, and nothing is taken.
@@ -125,6 +137,9 @@ def test_who_needs_no_key_asks_about_himself_alone(world: World) -> None:
     keyless = {name for name, action in ACTIONS.items() if action.permission is None}
     public = {"capability.keys", "capability.revocations"}
     own = {"self.read", "self.may", "self.log_out", "self.watch", "artifact.pull"}
+    own |= {"notice.read", "notice.set", "notice.verify", "notice.test"}
+    own |= {"notice.rotate"}
+    own |= {"inbox.list", "inbox.read"}
     own |= {"session.read", "session.renew", "session.list", "session.end"}
     own |= {"invitation.list", "invitation.accept", "invitation.decline", "invitation.leave"}
     assert keyless == own | public

@@ -173,28 +173,47 @@ def graph(campus: Campus) -> int:
 
 def test_a_graph_is_drawn_live_and_told_in_a_table(campus: Campus, graph: int) -> None:
     page = campus.admin.open("/graphs")
-    page.get_by_role("link", name=str(graph)).click()
+    page.get_by_role("link", name=str(graph), exact=True).click()
     page.get_by_role("heading", name=f"graph {graph}").wait_for()
     drawing = page.get_by_label("Which waits for which").locator(".react-flow")
     drawing.get_by_text("prep", exact=True).wait_for()
-    for stage in ("prep", "work", "last"):
-        assert drawing.get_by_text(stage, exact=True).count() == 1
     page.get_by_text("failed", exact=True).first.wait_for()
     stages = page.get_by_role("table", name="Stages")
     work = stages.get_by_role("row", name=re.compile("work prep"))
     work.get_by_text("11 succeeded, 1 failed").wait_for()
-    places = [box["x"] for box in _boxes(drawing)]
-    assert places == sorted(places)
-    assert len(set(places)) == 3
+    until(lambda: _are_one_after_another(drawing, "x"), "each stage stands right of the one before")
     campus.admin.check_accessible()
     look(campus.admin, "graph-light-1280")
     page.get_by_text(f"bailiwick graph show graph-{graph}").wait_for()
 
 
-def _boxes(drawing: Any) -> list[Any]:
-    """Where the stages stand, from the first to the last."""
-    names = ("prep", "work", "last")
-    return [drawing.get_by_text(name, exact=True).bounding_box() for name in names]
+def _are_one_after_another(drawing: Any, goes: str) -> bool:
+    """Whether each stage is drawn once, in turn to the right (x) or downwards (y)."""
+    found = [drawing.get_by_text(name, exact=True) for name in ("prep", "work", "last")]
+    if any(each.count() != 1 for each in found):
+        return False
+    boxes = [each.bounding_box() for each in found]
+    if None in boxes:  # drawn anew between two looks
+        return False
+    places = [box[goes] for box in boxes]
+    return len(set(places)) == 3 and places == sorted(places)
+
+
+def test_a_drawing_goes_downwards_on_a_narrow_screen_whatever_it_was_before(
+    campus: Campus, graph: int
+) -> None:
+    page = campus.admin.open(f"/graphs/{graph}")
+    drawing = page.get_by_label("Which waits for which").locator(".react-flow")
+    try:
+        for width, goes in ((1280, "x"), (390, "y"), (1280, "x")):
+            page.set_viewport_size({"width": width, "height": 900})
+            until(
+                lambda goes=goes: _are_one_after_another(drawing, goes),  # type: ignore[misc]
+                f"stages are drawn along {goes} at {width} pixels",
+            )
+            look(campus.admin, f"graph-turned-{width}")
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_an_array_is_a_grid_that_keys_go_through(campus: Campus, graph: int) -> None:

@@ -108,7 +108,7 @@ def test_a_change_is_tried_first_and_asked_for_then(campus: Campus) -> None:
     campus.admin.check_accessible()
     assert campus.ask("GET", "/v1/nodes/demo-v100-01")["mode"] == "accepting"
     page.get_by_role("dialog").get_by_role("button", name="Drain it").click()
-    page.get_by_role("button", name="Let it return").wait_for()
+    page.get_by_role("button", name="Open it again").wait_for()
     assert campus.ask("GET", "/v1/nodes/demo-v100-01")["mode"] in {"draining", "drained"}
 
 

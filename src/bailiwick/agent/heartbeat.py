@@ -2,8 +2,9 @@
 
 Rules:
 
-- It reports, beats, counts and proves itself; it executes nothing, and learns nothing from the
-  server but how often to, how far it was heard, and which nonce to answer.
+- It reports, beats, counts, proves itself and tells what is wrong with it; it executes nothing, and
+  learns nothing from the server but how often to, how far it was heard, which nonce to answer, into
+  what to divide its GPUs while nobody uses them, and when to test itself.
 - A server that is away is tried again after a pause that doubles up to a bound; once it is back the
   inventory is reported anew, because it may have forgotten the node.
 - A report that is not taken (the machine has changed) is told, and the node goes on as it is known.
@@ -18,6 +19,9 @@ from typing import Final, Protocol
 
 from bailiwick.agent.attestation import NodeAttestation, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
+from bailiwick.agent.dividing import GpuDividing, GpuOrder, MigServer
+from bailiwick.agent.health.testing import MachineHealth
+from bailiwick.agent.health.watching import HealthServer
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import NodeCapacity
 
@@ -46,9 +50,13 @@ class Heard:
 
     beat_ms: int
     nonce: bytes | None = None
+    order: GpuOrder | None = None
+    """What is to be made of its GPUs, if anything is."""
+    test_id: int | None = None
+    """The test that it is to carry out, if any."""
 
 
-class Server(CounterServer, TrustServer, Protocol):
+class Server(CounterServer, TrustServer, MigServer, HealthServer, Protocol):
     """What the loop wants of a server."""
 
     def report(self, node: str, capacity: NodeCapacity) -> None:
@@ -71,6 +79,10 @@ class Beating:
     """Counts what leases use, after each beat."""
     attesting: NodeAttestation | None = None
     """Proves which machine this is, when it is asked."""
+    dividing: GpuDividing | None = None
+    """Divides its GPUs, when it is told to."""
+    health: MachineHealth | None = None
+    """Looks what is wrong with it, and tests it when it is told to."""
     _reported: NodeCapacity | None = None
     _beats: int = 0
     _pause_s: float = 0.0
@@ -92,6 +104,9 @@ class Beating:
         try:
             self._report()
             heard = self.server.beat(self.node)
+            self._divide(heard)
+            if self.health is not None and heard.order is None:
+                self.health.turn(self.node, self.server, test_id=heard.test_id)
             if self.attesting is not None:
                 self.attesting.turn(self.node, self.server, asked=heard.nonce)
             if self.counting is not None:
@@ -108,6 +123,14 @@ class Beating:
         self._beats += 1
         return min(max(heard.beat_ms, BEAT_MS_LEAST), BEAT_MS_MOST) / 1000
 
+    def _divide(self, heard: Heard) -> None:
+        if self.dividing is None:
+            return
+        if self.health is not None and heard.order is not None:
+            self.health.let_go()  # a driver changes nothing on a GPU that somebody holds open
+        became = self.dividing.turn(self.node, self.server, order=heard.order)
+        self._reported = became or self._reported
+
     def _report(self) -> None:
         if self._reported is not None and self._beats % REREAD_BEATS:
             return
@@ -120,6 +143,8 @@ class Beating:
         except NotTaken as error:
             self.say(f"{self.node} stays as it is known: {error}")
         self._reported = found
+        if self.health is not None:
+            self.health.reported()
 
     def _away(self, error: Away) -> float:
         if not self._pause_s:

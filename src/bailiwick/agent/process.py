@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from bailiwick.agent.attestation import NodeAttestation, Prover
+    from bailiwick.agent.health.testing import MachineHealth
+    from bailiwick.agent.server import HttpServer
     from bailiwick.attestation.evidence import Evidence
     from bailiwick.executors.local.executor import LocalExecutor
+    from bailiwick.fleet.node import NodeCapacity
+    from bailiwick.vocab.mig import MigFailure
 
 STATE_DIR = Path("bailiwick-agent")
 KEY_NAME = "ed25519.pem"
@@ -82,6 +86,10 @@ class AgentOptions:
     """How those jobs are kept apart, and what they see: as of a server's own node."""
     host_members: bool = False
     """Whether members of apps that were granted it run on the host."""
+    health: bool = True
+    """Whether it looks what is wrong with the machine, and tests it when it is told to."""
+    health_limit: list[str] | None = None
+    """Limits (``NAME=NUMBER``) other than the usual ones."""
 
 
 def run_agent(options: AgentOptions, say: Say) -> bool:
@@ -94,6 +102,7 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
     import time
 
     from bailiwick.agent.counting import LeaseCounting
+    from bailiwick.agent.dividing import GpuDividing
     from bailiwick.agent.heartbeat import Beating
     from bailiwick.agent.machine.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of, labels_given, with_labels
@@ -117,25 +126,96 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
             say("members of apps that were granted it run on the host")
         say(f"jobs are kept apart by the mode {executor.mode}")
 
+    def read() -> NodeCapacity:
+        return with_labels(capacity_of(judge(read_machine(options.block_path))), labels)
+
     attesting = attesting_of(options, say)
     with (
         HttpServer(options.server, options.token_file, ca_file=options.ca_file) as fleet,
         minting_of(options, name, say=say),
         jobs_of(options, name, executor=executor, say=say),
+        health_of(options, fleet, executor=executor, say=say) as health,
     ):
         beating = Beating(
             name,
             fleet,
-            read=lambda: with_labels(capacity_of(judge(read_machine(options.block_path))), labels),
+            read=read,
             wait=stop.wait,
             say=say,
             counting=LeaseCounting(lambda: time.time_ns() // 1_000_000, say),
             attesting=attesting,
+            dividing=GpuDividing(divide_gpus, read, say),
+            health=health,
         )
         if options.once:
             return beating.run_once()
         beating.run()
         return True
+
+
+@contextmanager
+def health_of(
+    options: AgentOptions, fleet: HttpServer, *, executor: LocalExecutor | None, say: Say
+) -> Iterator[MachineHealth | None]:
+    """Who looks what is wrong with this machine, and tests it; nobody, if that is not wanted."""
+    from bailiwick.agent.health.limits import limits_given
+
+    limits = limits_given(options.health_limit or ())
+    if not options.health:
+        if options.health_limit:
+            raise InvalidValue("--health-limit", options.health_limit, "no --no-health beside it")
+        yield None
+        return
+    import time
+
+    from bailiwick.agent.health.burn_in import BurnIn
+    from bailiwick.agent.health.testing import MachineHealth, NodeTesting
+    from bailiwick.agent.health.watching import HealthWatch
+    from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
+
+    def now_ms() -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    writes = options.attest is not None or options.run_jobs
+    disks = DiskProbe(options.block_path, written=(options.attest_state,) if writes else ())
+    watch = HealthWatch(
+        NvmlHealth(),
+        disks.read,
+        lambda: fleet.skew,
+        now_ms,
+        say,
+        limits=limits,
+        jobs=lambda: _jobs_there(executor),
+        can_test=not options.once,
+    )
+    burn_in = BurnIn(limits.burn_in_s, limits.burn_memory_mib << 20, busy=watch.gpus.busy)
+    try:
+        yield MachineHealth(watch, NodeTesting(watch, burn_in, now_ms, say))
+    finally:
+        watch.let_go()
+
+
+def _jobs_there(executor: LocalExecutor | None) -> int | None:
+    """Of how many jobs something is left; nothing where others run them, or nobody can look."""
+    try:
+        return None if executor is None else len(executor.leases())
+    except OSError:
+        return None
+
+
+def divide_gpus(places: Sequence[int], profiles: Sequence[str]) -> MigFailure | None:
+    """Divide the GPUs at these places of the machine's inventory."""
+    from bailiwick.agent.machine.gpus import judge_gpus
+    from bailiwick.agent.machine.mig import repartition
+    from bailiwick.agent.machine.nvml import NvmlGpus
+    from bailiwick.vocab.mig import MigFailure
+
+    gpus = judge_gpus(NvmlGpus().read()).gpus
+    if not gpus:
+        return MigFailure.NO_NVML
+    if max(places) >= len(gpus):
+        return MigFailure.REFUSED_BY_DRIVER  # one that was there is not read any more
+    return repartition([gpus[place].index for place in places], profiles)
 
 
 def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import re
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from bailiwick.agent.attestation import KindVerdict, NodeTrust, NotAccepted
+from bailiwick.agent.dividing import GpuOrder, NotWanted
+from bailiwick.agent.health.skew import estimate_skew
+from bailiwick.agent.health.watching import TooSoon
 from bailiwick.agent.heartbeat import Away, Heard, NotKnown, NotTaken
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
@@ -20,12 +24,13 @@ from bailiwick.client.http_client import Client
 from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.values import check_name
-from bailiwick.wire import fleet, trust
+from bailiwick.wire import fleet, health, trust
 from bailiwick.wire.actions import nodes
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.answers import TokenDenied
 from bailiwick.wire.base import Model
 from bailiwick.wire.counting import CounterReport
+from bailiwick.wire.mig import MigOrder
 from bailiwick.wire.problem import EdgeCode
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from bailiwick.agent.minting import LeaveOutcome, MintRequest
     from bailiwick.attestation.evidence import Evidence
     from bailiwick.fleet.node import NodeCapacity
+    from bailiwick.vocab.health import HealthFinding
+    from bailiwick.vocab.mig import MigFailure
     from bailiwick.vocab.trust import EvidenceKind
 
 B = TypeVar("B", bound=Model)
@@ -40,6 +47,8 @@ R = TypeVar("R")
 
 TOKEN_CHARS_MAX = 4_096
 TIMEOUT_S = 8.0
+TOOK_MS_MAX = 86_400_000
+_NOT_WANTED = (ErrorCode.CONFLICT, ErrorCode.NOT_FOUND, EdgeCode.METHOD_NOT_ALLOWED)
 
 
 class HttpServer:
@@ -57,6 +66,8 @@ class HttpServer:
         self._timeout_s = timeout_s
         self._token = read_token(token_file)
         self._client = self._connect()
+        self.skew: dict[str, int] | None = None
+        """How far our clock is from the server's, as far as the last beat's answer tells."""
 
     def _connect(self) -> Client:
         # One try each: the loop itself tries again, and knows for how long.
@@ -100,6 +111,7 @@ class HttpServer:
     def beat(self, node: str) -> Heard:
         """Say that the machine lives."""
         self._renew()
+        sent_ms, began_ns = time.time_ns() // 1_000_000, time.monotonic_ns()
         try:
             heard = self._client.send(nodes.NODE_BEAT, path={"node": node})
         except Unreachable as error:
@@ -108,8 +120,57 @@ class HttpServer:
             if refusal.problem.code is ErrorCode.NOT_FOUND:
                 raise NotKnown from None
             _judge(refusal)
+        took_ms = (time.monotonic_ns() - began_ns) // 1_000_000
+        self.skew = estimate_skew(self._client.date, sent_ms=sent_ms, took_ms=took_ms)
         nonce = heard.attest_nonce
-        return Heard(heard.beat_ms, None if nonce is None else bytes.fromhex(nonce))
+        order = None if heard.mig is None else _order_of(heard.mig)
+        test_id = None if heard.test is None else heard.test.test_id
+        return Heard(heard.beat_ms, None if nonce is None else bytes.fromhex(nonce), order, test_id)
+
+    def tell_divided(
+        self, node: str, change_id: int, *, cause: MigFailure | None, now: NodeCapacity
+    ) -> None:
+        """Say how an order to divide GPUs went."""
+        told = {"change_id": change_id, "cause": cause, "inventory": inventory_of(now)}
+        body = make_body(fleet.MigReport, **told)
+        self._tell(nodes.NODE_MIG_REPORT, node, body=body)
+
+    def tell_health(
+        self, node: str, findings: tuple[HealthFinding, ...], *, can_test: bool
+    ) -> None:
+        """Say all that is wrong with the machine."""
+        rows = [asdict(each) for each in findings]
+        body = make_body(health.HealthReport, findings=rows, can_test=can_test)
+        self._tell(nodes.NODE_HEALTH_REPORT, node, body=body)
+
+    def tell_tested(
+        self, node: str, test_id: int, *, findings: tuple[HealthFinding, ...], took_ms: int
+    ) -> None:
+        """Say what a test of the machine found."""
+        rows = [asdict(each) for each in findings]
+        body = make_body(
+            health.NodeTestReport,
+            test_id=test_id,
+            findings=rows,
+            took_ms=min(took_ms, TOOK_MS_MAX),
+        )
+        self._tell(nodes.NODE_TEST_REPORT, node, body=body)
+
+    def _tell(self, action: Action[B, R], node: str, *, body: B) -> None:
+        """Tell what the server may not want to know (any more), or not understand (yet)."""
+        self._renew()
+        try:
+            self._client.send(action, path={"node": node}, body=body)
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Misunderstood as error:
+            raise NotWanted(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code in _NOT_WANTED:
+                raise NotWanted(refusal.problem.message) from None
+            if refusal.status == 429 and action is not nodes.NODE_MIG_REPORT:
+                raise TooSoon(refusal.problem.message) from None
+            _judge(refusal)
 
     def count(
         self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
@@ -201,6 +262,10 @@ class HttpServer:
             raise Away(str(error)) from None
         except Refusal as refusal:
             _judge_proof(refusal)
+
+
+def _order_of(told: MigOrder) -> GpuOrder:
+    return GpuOrder(told.change_id, tuple(told.gpus), tuple(told.profiles))
 
 
 def _judge_proof(refusal: Refusal) -> NoReturn:

@@ -17,8 +17,8 @@ from typing import Any, TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.wire.answers import Denial
 from bailiwick.wire.base import Model
+from bailiwick.wire.denials import Denial
 
 M = TypeVar("M", bound=Model)
 

@@ -17,7 +17,7 @@ import ipaddress
 import random
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -32,7 +32,7 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire.base import Model
 from bailiwick.wire.problem import EdgeCode, Problem
 
-Query: TypeAlias = Mapping[str, str | int | None]
+Query: TypeAlias = Mapping[str, str | int | Sequence[str] | None]
 
 TIMEOUT_S: Final = 30.0
 TRIES: Final = 4
@@ -119,6 +119,8 @@ class Connection:
         self.server = check_server(server)
         self.correlation_id = ""
         """Of the last call."""
+        self.date = ""
+        """When the server says that it gave its last answer."""
         self._tries = tries
         headers = {"User-Agent": "bailiwick-client/1"}
         if token is not None:
@@ -299,6 +301,7 @@ class Connection:
                     why, name = _why(error), self.correlation_id
                     raise Unreachable(self.server, why, correlation_id=name) from None
             else:
+                self.date = response.headers.get("date", "")
                 if response.is_success:
                     return response
                 failed = self._failure(response)
@@ -341,7 +344,7 @@ def _may_pass(failed: Exception) -> bool:
     return isinstance(failed, Unreachable)
 
 
-def _given(query: Query | None) -> dict[str, str | int]:
+def _given(query: Query | None) -> dict[str, str | int | Sequence[str]]:
     return {name: value for name, value in (query or {}).items() if value is not None}
 
 

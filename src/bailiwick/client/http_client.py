@@ -65,6 +65,11 @@ class Client:
         """Of the last call."""
         return self._line.correlation_id
 
+    @property
+    def date(self) -> str:
+        """The last answer's ``Date``; empty if it had none."""
+        return self._line.date
+
     # -- actions -----------------------------------------------------------------------------
 
     @overload

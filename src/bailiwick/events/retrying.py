@@ -2,7 +2,8 @@
 
 Rules:
 
-- Any 2xx is done. 410 gives the event up at once, as the receiver asks.
+- Any 2xx is done. 410 gives the event up at once, as the receiver asks; so does an answer that a
+  mail server calls final.
 - Anything else is tried again, after a pause that grows and is blurred, so that many do not come
   back in the same instant. A receiver that names a pause (``Retry-After``) gets it, within bounds.
 - After so many tries an event is a dead letter, and the next one follows. Nothing is forgotten: a
@@ -14,6 +15,8 @@ Delivered()
 TryAgain(fault=<DeliveryFault.STATUS: 'status'>, at_ms=1000)
 >>> plan_after(Answered(410), tries=1, now_ms=0, chance=0.0)
 GivenUp(fault=<DeliveryFault.GONE: 'gone'>)
+>>> plan_after(Answered(550, is_final=True), tries=1, now_ms=0, chance=0.0)
+GivenUp(fault=<DeliveryFault.STATUS: 'status'>)
 """
 
 from __future__ import annotations
@@ -52,6 +55,8 @@ class Answered:
 
     status: int
     retry_after_s: int | None = None
+    is_final: bool = False
+    """Whether it will say the same however often it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,8 @@ def plan_after(
     fault = fault_of(outcome)
     if fault is None:
         return Delivered()
-    if fault is DeliveryFault.GONE or tries >= pace.tries_max:
+    is_final = isinstance(outcome, Answered) and outcome.is_final
+    if is_final or fault is DeliveryFault.GONE or tries >= pace.tries_max:
         return GivenUp(fault)
     pause_ms = pace.pause_ms(tries, chance)
     if isinstance(outcome, Answered) and outcome.retry_after_s is not None:

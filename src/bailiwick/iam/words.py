@@ -17,7 +17,7 @@ from bailiwick.vocab.permissions import Permission
 OWN_NAMES: Final = frozenset(
     (
         *("kernel", "http-door", "jobs", "liveness", "meter", "bailiwick-up", "demo-campus"),
-        *("another", "apps"),
+        *("another", "apps", "cells", "bookings", "calendar"),
     )
 )
 """Under these the server itself acts, or tells of one who is not named; nobody else has them."""
@@ -97,7 +97,7 @@ _VIEW = frozenset(
     {
         *(_P.QUEUE_READ, _P.LEASE_READ, _P.QUOTA_READ, _P.NODE_READ, _P.CATALOG_READ),
         *(_P.INSTANCE_READ, _P.USAGE_READ, _P.TENANT_READ, _P.TRACE_READ),
-        *(_P.RATE_CARD_READ, _P.BUDGET_READ, _P.RUNTIME_READ),
+        *(_P.RATE_CARD_READ, _P.BUDGET_READ, _P.RUNTIME_READ, _P.BOOKING_READ),
     }
 )
 _MEMBER = _VIEW | {
@@ -113,7 +113,7 @@ _PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS | _JOIN
 _OPERATE = frozenset(
     {
         *(_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ),
-        *(_P.FINDING_REPORT, _P.ISOLATION_READ, _P.ISOLATION_SET),
+        *(_P.FINDING_REPORT, _P.ISOLATION_READ, _P.ISOLATION_SET, _P.CELL_READ, _P.CELL_OPERATE),
     }
 )
 
@@ -130,14 +130,15 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Break-glass is a right of its own that even an admin must use openly.
     Role.FLEET_ADMIN: frozenset(_P) - {_P.NODE_REPORT},
     Role.FLEET_OPERATOR: _VIEW | _OPERATE,
-    Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.ISOLATION_READ, _P.METRICS_READ},
+    Role.FLEET_AUDITOR: _AUDIT
+    | {_P.SETTINGS_READ, _P.ISOLATION_READ, _P.METRICS_READ, _P.CELL_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
     # What a tenant may hold and spend is the fleet's to say; how that is shared out, the tenant's.
     # Which apps its projects may use is a tenant's to say; who gets a node's host, the fleet's.
     Role.TENANT_ADMIN: _PROJECT_ADMIN
     | _CATALOG
     | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET, _P.ROLE_MANAGE}
-    | {_P.RUNTIME_MANAGE, _P.PROJECT_QUOTA_SET},
+    | {_P.RUNTIME_MANAGE, _P.PROJECT_QUOTA_SET, _P.BOOKING_MANAGE},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

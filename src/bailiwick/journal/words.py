@@ -110,6 +110,14 @@ class OfferOutcome(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class NoteOutcome(StrEnum):
+    """Why a note about a node stands no more."""
+
+    ENDED = "ended"
+    """By a person."""
+    EXPIRED = "expired"
+
+
 class Severity(StrEnum):
     """How bad a reported finding is."""
 

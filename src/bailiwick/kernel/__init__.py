@@ -13,6 +13,13 @@ from bailiwick.kernel.answers import (
     TokenDenied,
     TokenGranted,
 )
+from bailiwick.kernel.bookings.commands import (
+    Book,
+    CancelBooking,
+    ReplaceBooked,
+    SetSeries,
+    WithdrawSeries,
+)
 from bailiwick.kernel.codec import decode_answer, decode_command, encode_answer, encode_command
 from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.fleet.commands import (
@@ -20,13 +27,25 @@ from bailiwick.kernel.fleet.commands import (
     ChangeSettings,
     DepartNode,
     Elect,
+    EndNote,
     LabelNode,
+    NoteNode,
+    OpenNode,
+    RebalanceQuota,
     RegisterNode,
     SetQuota,
     SetShare,
 )
+from bailiwick.kernel.health.commands import BeginTest, ReportHealth, ReportTest
 from bailiwick.kernel.isolation.commands import EnforceIsolation, ScrubDomain, SetIsolationPolicy
 from bailiwick.kernel.machine import Kernel, Outcome
+from bailiwick.kernel.maintenance.commands import (
+    CancelWindow,
+    PlanWindow,
+    SetCalendar,
+    WithdrawCalendar,
+)
+from bailiwick.kernel.mig.commands import CancelMig, ChangeMig, ReportMig
 from bailiwick.kernel.money.commands import (
     IssueInvoice,
     RemoveBudget,
@@ -60,7 +79,13 @@ from bailiwick.kernel.work.commands import (
 
 __all__ = [
     "Answer",
+    "BeginTest",
+    "Book",
     "Cancel",
+    "CancelBooking",
+    "CancelMig",
+    "CancelWindow",
+    "ChangeMig",
     "ChangeMode",
     "ChangeSettings",
     "ClearFence",
@@ -68,6 +93,7 @@ __all__ = [
     "DepartNode",
     "Done",
     "Elect",
+    "EndNote",
     "EnforceIsolation",
     "EnrolNode",
     "Envelope",
@@ -78,23 +104,33 @@ __all__ = [
     "Kernel",
     "LabelNode",
     "LiftQuarantine",
+    "NoteNode",
+    "OpenNode",
     "Outcome",
+    "PlanWindow",
     "Quarantine",
     "Queued",
+    "RebalanceQuota",
     "RecordVerdict",
     "Refused",
     "RegisterNode",
     "Release",
     "RemoveBudget",
     "Renew",
+    "ReplaceBooked",
     "ReportCheckpoint",
     "ReportFinding",
+    "ReportHealth",
+    "ReportMig",
     "ReportTeardown",
+    "ReportTest",
     "ScrubDomain",
     "SetBudget",
+    "SetCalendar",
     "SetIsolationPolicy",
     "SetQuota",
     "SetRateCard",
+    "SetSeries",
     "SetShare",
     "SetTrustPolicy",
     "Settings",
@@ -103,8 +139,10 @@ __all__ = [
     "Tick",
     "TokenDenied",
     "TokenGranted",
+    "WithdrawCalendar",
     "WithdrawEnrolment",
     "WithdrawRateCard",
+    "WithdrawSeries",
     "decode",
     "decode_answer",
     "decode_command",

@@ -16,8 +16,13 @@ from typing import TypeAlias
 from bailiwick.journal.fields import PRINCIPAL
 from bailiwick.journal.record import Context
 from bailiwick.kernel.apps.commands import AppCommand
+from bailiwick.kernel.bookings.commands import BookingCommand
+from bailiwick.kernel.cells.commands import CellCommand
 from bailiwick.kernel.fleet.commands import FleetCommand
+from bailiwick.kernel.health.commands import HealthCommand
 from bailiwick.kernel.isolation.commands import IsolationCommand
+from bailiwick.kernel.maintenance.commands import MaintenanceCommand
+from bailiwick.kernel.mig.commands import MigCommand
 from bailiwick.kernel.money.commands import MoneyCommand
 from bailiwick.kernel.people.commands import PeopleCommand
 from bailiwick.kernel.trust.commands import TrustCommand
@@ -43,6 +48,11 @@ Command: TypeAlias = (
     | PeopleCommand
     | IsolationCommand
     | AppCommand
+    | CellCommand
+    | MaintenanceCommand
+    | MigCommand
+    | BookingCommand
+    | HealthCommand
     | Tick
 )
 

@@ -14,8 +14,13 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from bailiwick.kernel.apps.events import AppEvent
+from bailiwick.kernel.bookings.events import BookingEvent
+from bailiwick.kernel.cells.events import CellEvent
 from bailiwick.kernel.fleet.events import FleetEvent
+from bailiwick.kernel.health.events import HealthEvent
 from bailiwick.kernel.isolation.events import IsolationEvent
+from bailiwick.kernel.maintenance.events import MaintenanceEvent
+from bailiwick.kernel.mig.events import MigEvent
 from bailiwick.kernel.money.events import MoneyEvent
 from bailiwick.kernel.people.events import PeopleEvent
 from bailiwick.kernel.trust.events import TrustEvent
@@ -31,6 +36,11 @@ Event: TypeAlias = (
     | PeopleEvent
     | IsolationEvent
     | AppEvent
+    | CellEvent
     | GraphEvent
     | ExecEvent
+    | MaintenanceEvent
+    | MigEvent
+    | BookingEvent
+    | HealthEvent
 )

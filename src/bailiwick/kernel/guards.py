@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
@@ -31,13 +32,23 @@ from bailiwick.scheduler.decision import (
     AdmissionDecision,
     Approved,
     Denied,
+    NodesBooked,
     NodesKeptApart,
+    NodesMaintained,
     RoomClaimed,
 )
 from bailiwick.scheduler.explain import capacity_denial
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import ALL_DEVICES, GangFilter, NodeFilter, NodeSet
+from bailiwick.scheduler.node_set import (
+    ALL_DEVICES,
+    GangFilter,
+    NodeFilter,
+    NodeSet,
+    closes_most,
+    tells_itself,
+    uncut,
+)
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -144,7 +155,7 @@ class _Without:
     def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
         """Where the request may run with all others."""
         nodes = self.policy.nodes_for(request, without=self.gone)
-        return _uncut(nodes) if self.whole and nodes is not None else nodes
+        return uncut(nodes) if self.whole and nodes is not None else nodes
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member of a gang may run."""
@@ -186,13 +197,14 @@ class GuardedAdmission(AdmissionController):
         # Only work that runs now is what a policy keeps it away from.
         return Denied.because(self._apart(request))
 
-    def _apart(self, request: PlacementRequest) -> NodesKeptApart:
+    def _apart(self, request: PlacementRequest) -> NodesKeptApart | NodesMaintained | NodesBooked:
         """What work that runs now, or has left something behind, does to the request."""
-        closed: dict[str, int] = {}
-        for policy in self.policies:
-            closed.update(policy.closed_by(request))
-        rule = max(closed, key=lambda name: (closed[name], name), default=None)
-        return NodesKeptApart(len(self.ledger) if rule is None else closed[rule], rule)
+        found = ((closes_most(policy, request), policy) for policy in self.policies)
+        closing = [(most, policy) for most, policy in found if most is not None]
+        if not closing:
+            return NodesKeptApart(len(self.ledger), None)
+        (nodes, rule), policy = max(closing, key=itemgetter(0))
+        return policy.told_as(request) if tells_itself(policy) else NodesKeptApart(nodes, rule)
 
     def _claimed(self, request: PlacementRequest, now_ms: int) -> Denied | None:
         """The denial, if room that is kept for others is all that is lacking."""
@@ -288,15 +300,18 @@ class Guards:
 
         Of a gang it is not known which victims leave room for which member, so what runs now
         counts, but for the claims that are ``lifted``. Whether one member may have the room that is
-        found, :meth:`permits` says; if not, that node is ``shunned``.
+        found, :meth:`permits` says; if not, that node is ``shunned``. What tells itself is about
+        terms, whoever runs.
         """
         if not self.policies:
             return self.admission
+        less = (_Shunned(self._ledger, shunned),) if shunned else ()
         if request.gang_size > 1:
             gone = self.seats_of(lifted)
-            return self._behind([_Without(each, gone, whole=True) for each in self.policies])
-        less = (_Shunned(self._ledger, shunned),) if shunned else ()
-        return self._behind((*self._lasting, *less))
+            whole = (_Without(each, gone, whole=True) for each in self.policies)
+            return self._behind((*whole, *less))
+        terms = (each for each in self.policies if tells_itself(each))
+        return self._behind((*self._lasting, *terms, *less))
 
     def permits(
         self, request: PlacementRequest, seat: Seat, *, without: Collection[int] = ()
@@ -375,17 +390,6 @@ class Guards:
             if found is not None:
                 return found
         return None
-
-
-def _uncut(nodes: NodeSet) -> NodeSet:
-    """The nodes of which the cores of all caches are open."""
-    if not nodes.caches:
-        return nodes
-    found = NodeSet()
-    found.bits, found.devices = bytearray(nodes.bits), dict(nodes.devices)
-    for handle in nodes.caches:
-        found.discard(handle)
-    return found
 
 
 def _seat_id(entry_id: int, number: int) -> int:

@@ -18,6 +18,7 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import RateCard, card_body, card_of
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.body_spec import Fields
+from bailiwick.journal.fields import AMOUNT, Words
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.apps.spelling import OVERLAY_WORDS, overlay_body, overlay_from
 from bailiwick.kernel.fleet.spelling import (
@@ -28,6 +29,7 @@ from bailiwick.kernel.fleet.spelling import (
     settings_body,
     settings_from,
 )
+from bailiwick.kernel.health.spelling import finding_body, finding_from
 from bailiwick.kernel.money.events import budget_body, budget_of
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import NUMBERS, Settings
@@ -35,6 +37,7 @@ from bailiwick.kernel.spelling import Body, request_body, request_from
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.values import check_kind
 
 Encode: TypeAlias = Callable[[Any], Body]
@@ -172,6 +175,16 @@ NESTED: Mapping[type, Nested] = {
         budget_body,
         budget_of,
         is_owned=True,
+    ),
+    HealthFinding: Nested(
+        "finding",
+        {
+            "check": Words((HealthCheck,)),
+            "level": Words((HealthLevel,)),
+            **dict.fromkeys(("gpu", "value", "limit", "code"), AMOUNT),
+        },
+        finding_body,
+        lambda body, _: finding_from(body),
     ),
 }
 """By type."""

@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
@@ -24,6 +25,10 @@ from bailiwick.vocab.values import GIB, TERM_MAX_MS, WAITING_MAX, check_integer,
 from bailiwick.vocab.words import PRIORITIES, Dimension, LeaseClass, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
+BOOKING_WAIT_MS = 15 * 60 * _SECOND
+"""How long a booked node may be unused where nobody says otherwise."""
+BOOKING_WAIT_MAX_MS = _HOUR
+"""The longest that a tenant's own people may say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,24 @@ class Settings:
     tenant_lease_count: int = 10_000
     offer_platform_managed: bool = False
     """Whether the platform runs control planes of apps for tenants."""
+    rebalance_ms: int = 0
+    """How long a request must have lacked capacity before those go who are above their quota.
+
+    0: nobody ever goes for that but by command.
+    """
+    booking_wait_ms: int = BOOKING_WAIT_MS
+    """How long a booked node may be unused before it is given back, where a booking does not say.
+
+    0: to the end of the booking.
+    """
+    booking_wait_max_ms: int = BOOKING_WAIT_MAX_MS
+    """The longest wait that who is not of the fleet may ask for; nothing is paid meanwhile."""
+    health_drain_milli: int = 100
+    """How many of a thousand nodes may be drained for their health at one time; 1 node at least."""
+    test_wait_ms: int = 600 * _SECOND
+    """How long a node's agent has to test its machine."""
+    test_every_ms: int = 0
+    """How long ago the last test of a node may be that has nothing to do; 0: it is not asked."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -156,6 +179,12 @@ _LEAST = {
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "rebalance_ms": 0,
+    "booking_wait_ms": 0,
+    "booking_wait_max_ms": 1,
+    "health_drain_milli": 1,
+    "test_wait_ms": 10 * _SECOND,
+    "test_every_ms": 0,
     "term_max_ms": 1,
     "waiting_max": 0,
     **dict.fromkeys((f"tenant_{kind}" for kind in _LIMITED), 0),
@@ -168,6 +197,11 @@ _MOST = {
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "rebalance_ms": 2**52,
+    **dict.fromkeys(("booking_wait_ms", "booking_wait_max_ms"), 31 * _DAY),
+    "health_drain_milli": 1_000,
+    "test_wait_ms": _DAY,
+    "test_every_ms": 2**52,
     "term_max_ms": TERM_MAX_MS,
     "waiting_max": WAITING_MAX,
     "job_mem_bytes_per_core": 2**40,
@@ -177,6 +211,16 @@ _MOST = {
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
     "untrusted_grace_ms": 2**52,
 }
+
+LATER: Mapping[str, int] = {
+    "rebalance_ms": 0,
+    "booking_wait_ms": BOOKING_WAIT_MS,
+    "booking_wait_max_ms": BOOKING_WAIT_MAX_MS,
+    "health_drain_milli": 100,
+    "test_wait_ms": 600 * _SECOND,
+    "test_every_ms": 0,
+}
+"""Settings that came later, by what is meant where a record does not name them."""
 
 NUMBERS: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.name in _LEAST)
 """The settings that are plain numbers."""

@@ -23,16 +23,32 @@ from bailiwick.journal.record import Record
 from bailiwick.kernel.apps import dump as apps_dump
 from bailiwick.kernel.apps import rules as apps
 from bailiwick.kernel.apps.commands import AppCommand
+from bailiwick.kernel.bookings import dump as bookings_dump
+from bailiwick.kernel.bookings import rules as bookings
+from bailiwick.kernel.bookings.commands import BookingCommand
+from bailiwick.kernel.cells import dump as cells_dump
+from bailiwick.kernel.cells import rules as cells
+from bailiwick.kernel.cells.commands import CellCommand
 from bailiwick.kernel.commands import Command, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import dump as fleet_dump
 from bailiwick.kernel.fleet import rules as fleet
 from bailiwick.kernel.fleet.commands import FleetCommand
 from bailiwick.kernel.fleet.events import ClockRepaired
+from bailiwick.kernel.fleet.rebalance_line import rebalance_line
+from bailiwick.kernel.health import dump as health_dump
+from bailiwick.kernel.health import rules as health
+from bailiwick.kernel.health.commands import HealthCommand
 from bailiwick.kernel.isolation import dump as isolation_dump
 from bailiwick.kernel.isolation import rules as isolation
 from bailiwick.kernel.isolation.commands import IsolationCommand
 from bailiwick.kernel.isolation.recovery import follow_proofs, follow_repair
+from bailiwick.kernel.maintenance import dump as maintenance_dump
+from bailiwick.kernel.maintenance import rules as maintenance
+from bailiwick.kernel.maintenance.commands import MaintenanceCommand
+from bailiwick.kernel.mig import dump as mig_dump
+from bailiwick.kernel.mig import rules as mig
+from bailiwick.kernel.mig.commands import MigCommand
 from bailiwick.kernel.money import dump as money_dump
 from bailiwick.kernel.money import rules as money
 from bailiwick.kernel.money.commands import MoneyCommand
@@ -152,17 +168,81 @@ SLICES: tuple[Slice, ...] = (
         load=apps_dump.load,
         repair=apps_dump.repair,
     ),
+    Slice(
+        name="cells",
+        commands=get_args(CellCommand),
+        decide=cells.decide,
+        apply=cells.APPLY,
+        causes={},
+        told_only=cells.TOLD_ONLY,
+        dump=cells_dump.dump,
+        load=cells_dump.load,
+        repair=cells_dump.repair,
+    ),
+    Slice(
+        name="maintenance",
+        commands=get_args(MaintenanceCommand),
+        decide=maintenance.decide,
+        apply=maintenance.APPLY,
+        causes=maintenance.CAUSES,
+        told_only=(),
+        dump=maintenance_dump.dump,
+        load=maintenance_dump.load,
+        repair=maintenance_dump.repair,
+        settle=maintenance_dump.settle,
+    ),
+    Slice(
+        name="mig",
+        commands=get_args(MigCommand),
+        decide=mig.decide,
+        apply=mig.APPLY,
+        causes={},
+        told_only=mig.TOLD_ONLY,
+        dump=mig_dump.dump,
+        load=mig_dump.load,
+        repair=mig_dump.repair,
+    ),
+    Slice(
+        name="bookings",
+        commands=get_args(BookingCommand),
+        decide=bookings.decide,
+        apply=bookings.APPLY,
+        causes=bookings.CAUSES,
+        told_only=(),
+        dump=bookings_dump.dump,
+        load=bookings_dump.load,
+        repair=bookings_dump.repair,
+    ),
+    Slice(
+        name="health",
+        commands=get_args(HealthCommand),
+        decide=health.decide,
+        apply=health.APPLY,
+        causes={},
+        told_only=health.TOLD_ONLY,
+        dump=health_dump.dump,
+        load=health_dump.load,
+        repair=health_dump.repair,
+    ),
 )
 """Each stands on those before it: a snapshot is read in this order."""
 
 _DUE: tuple[TickPart, ...] = (
     spare_victims,
     end_due,
+    bookings.keep_bookings,
+    maintenance.keep_windows,
     fleet.finish_drains,
+    fleet.expire_notes,
+    maintenance.enter_windows,
+    mig.keep_mig,
+    health.keep_tests,
     fleet.end_bursts,
     money.watch_budgets,
+    cells.keep_lost,
     _lapse,
     look_at_line,
+    rebalance_line,
 )
 """What a tick does, in this order."""
 

@@ -16,8 +16,15 @@ from collections.abc import Mapping
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.apps.book import AppBook
+from bailiwick.kernel.bookings.book import BookingBook
+from bailiwick.kernel.cells.book import CellBook
+from bailiwick.kernel.fleet.notes import NoteBook
+from bailiwick.kernel.fleet.tries import HelpTries
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
+from bailiwick.kernel.health.book import HealthBook
 from bailiwick.kernel.isolation.book import IsolationBook
+from bailiwick.kernel.maintenance.book import MaintenanceBook
+from bailiwick.kernel.mig.book import MigBook
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.money.times import RecordTimes
@@ -79,6 +86,7 @@ class State:
         self.draining: dict[str, None] = {}
         self.node_labels: dict[str, Mapping[str, str]] = {}
         """What operators say of nodes; kept when a machine is gone, for when it comes back."""
+        self.notes = NoteBook()
         self.spending = Spending()
         self.invoices: dict[str, Issued] = {}
         self.billed: dict[str, list[Issued]] = {}
@@ -91,6 +99,12 @@ class State:
         self.trust = TrustBook()
         self.isolation = IsolationBook()
         self.apps = AppBook()
+        self.cells = CellBook()
+        self.maintenance = MaintenanceBook()
+        self.mig = MigBook()
+        self.bookings = BookingBook()
+        self.health = HealthBook()
+        self.help_tries = HelpTries()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:

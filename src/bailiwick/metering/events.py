@@ -42,6 +42,7 @@ LEASE_CHARS_MAX: Final = 128
 CLOSED_CAUSES: Final = (
     *(UnavailableCause.DRAINING, UnavailableCause.DRAINED, UnavailableCause.MAINTENANCE),
     *(UnavailableCause.RETURNING, UnavailableCause.FENCE_LOST, UnavailableCause.QUARANTINED),
+    UnavailableCause.CORDONED,
 )
 """Why a node can be unavailable; the other causes are what the meter itself finds out."""
 

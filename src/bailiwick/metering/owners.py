@@ -39,6 +39,7 @@ class UnavailableCause(StrEnum):
     """A lease held it, and nobody could confirm that what ran there is gone."""
     DEPARTED = "departed"
     """Its node (or its gang's) was gone, and that was not noticed yet."""
+    CORDONED = "cordoned"
 
 
 class Stage(StrEnum):
@@ -109,6 +110,7 @@ _OF_MODE: Final[dict[NodeMode, Idle | UnavailableCapacity]] = {
     NodeMode.MAINTENANCE: UNAVAILABLE[UnavailableCause.MAINTENANCE],
     NodeMode.RETURNING: UNAVAILABLE[UnavailableCause.RETURNING],
     NodeMode.FENCE_LOST: UNAVAILABLE[UnavailableCause.FENCE_LOST],
+    NodeMode.CORDONED: UNAVAILABLE[UnavailableCause.CORDONED],
 }
 
 

@@ -14,11 +14,15 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeBooked,
     NodeClosed,
     NodeKeptApart,
+    NodeMaintained,
+    NodesBooked,
     NodesClosed,
     NodesForbidden,
     NodesKeptApart,
+    NodesMaintained,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
@@ -94,6 +98,22 @@ DENIALS: Final[Mapping[DenialWord, str]] = {
     CapacityDenial.TERM_RESERVED: (
         "{requested_ms:span} asked, but a request that waits is to start by {starts_ms:moment}; "
         "up to {longest_ms:span} would do"
+    ),
+    CapacityDenial.NODES_MAINTAINED: (
+        "it would not have ended when {nodes:plural node} are maintained, the last from "
+        "{starts_ms:moment}; a term of {longest_ms:span} might fit"
+    ),
+    CapacityDenial.NODE_MAINTAINED: (
+        "{requested_ms:span} asked, but {node}, where it runs, is maintained from "
+        "{starts_ms:moment}; up to {longest_ms:span} would do"
+    ),
+    CapacityDenial.NODES_BOOKED: (
+        "bookings close {nodes:plural node} to it, the last from {until_ms:moment}; a term of "
+        "{longest_ms:span} might fit"
+    ),
+    CapacityDenial.NODE_BOOKED: (
+        "{requested_ms:span} asked, but a booking closes {node}, where it runs, to it from "
+        "{until_ms:moment}; up to {longest_ms:span} would do"
     ),
     RightsDenial.SCOPE_CLOSED: "[denied_scope?{denied_scope:scope}|the place] is closed",
     RightsDenial.PRIORITY_TOO_HIGH: (
@@ -213,6 +233,18 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
         case TermReserved():
             asked, most = late(detail.requested_ms), late(detail.longest_ms)
             return f"term {asked}, {most} before another is to start at {when(detail.starts_ms)}"
+        case NodesMaintained():
+            most, nodes = late(detail.longest_ms), plural(detail.nodes, "node")
+            return f"maintenance of {nodes} from {when(detail.starts_ms)}, {most} before it"
+        case NodeMaintained():
+            asked, most = late(detail.requested_ms), late(detail.longest_ms)
+            return f"term {asked}, {most} before {detail.node} is maintained"
+        case NodesBooked():
+            most, nodes = late(detail.longest_ms), plural(detail.nodes, "node")
+            return f"bookings close {nodes} from {when(detail.until_ms)}, {most} before it"
+        case NodeBooked():
+            asked, most = late(detail.requested_ms), late(detail.longest_ms)
+            return f"term {asked}, {most} before a booking closes {detail.node}"
         case _:
             assert_never(detail)
 

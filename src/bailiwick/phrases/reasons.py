@@ -53,3 +53,22 @@ def fix_of(reason: PendingReason, detail: str) -> str:
             return "try again later, or let it wait"
         case _:
             assert_never(reason)
+
+
+BOOKING: Final = "booking"
+"""How what closes nodes is named that somebody has booked."""
+MAINTENANCE: Final = "maintenance."
+"""How windows of maintenance are named among what closes nodes: this, then the window."""
+
+
+def phrase_rule(word: str) -> str:
+    """What closes nodes to a request.
+
+    >>> [phrase_rule(word) for word in ("booking", "maintenance.july", "no-strangers")]
+    ['a booking', 'the maintenance window july', 'rule no-strangers']
+    """
+    if word == BOOKING:
+        return "a booking"
+    if word.startswith(MAINTENANCE):
+        return f"the maintenance window {word.removeprefix(MAINTENANCE)}"
+    return f"rule {word}"

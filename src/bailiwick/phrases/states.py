@@ -23,7 +23,7 @@ FILTERS: Final[Mapping[FilterReason, str]] = {
 
 
 FALLEN: Final[Mapping[FilterReason, str]] = {
-    FilterReason.NODE_MODE: "not accepting: draining or in maintenance",
+    FilterReason.NODE_MODE: "not accepting: cordoned, draining or in maintenance",
     FilterReason.QUARANTINED: "quarantined, not trusted now",
     FilterReason.ATTESTATION: "have yet to prove what is asked of them",
     FilterReason.GPU_KIND: "have no GPU of the kind asked for",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+
 from bailiwick.phrases.amounts import span
 
 
@@ -31,6 +34,35 @@ def age(since_ms: int | None) -> str:
     from time import time
 
     return "-" if since_ms is None else span(max(0, int(time()) * 1000 - since_ms))
+
+
+def utc(at_ms: int) -> str:
+    """Date and time of day in UTC, to the second.
+
+    >>> utc(1_795_510_800_000)
+    '2026-11-24 09:00:00Z'
+    """
+    told = told_time(at_ms)
+    return told if told.endswith("ms") else f"{told[:-4]}Z"
+
+
+def with_dates(text: str, times_ms: Iterable[int]) -> str:
+    """A text that tells these points in time as milliseconds, with dates in UTC instead.
+
+    >>> with_dates("later than now, which is 1795510800000", [1_795_510_800_000])
+    'later than now, which is 2026-11-24 09:00:00Z'
+    """
+    for at_ms in times_ms:
+        text = re.sub(rf"(?<!\d){at_ms}(?!\d)", utc(at_ms), text)
+    return text
+
+
+def with_own_dates(text: str, details: Mapping[str, object]) -> str:
+    """What a server told with dates in UTC, with those on this machine's clock instead."""
+    for name, at_ms in details.items():
+        if name.endswith("_ms") and isinstance(at_ms, int):
+            text = text.replace(utc(at_ms), clock(at_ms))
+    return text
 
 
 def told_time(at_ms: int) -> str:

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from bailiwick.phrases.denials import DENIALS
 from bailiwick.phrases.estimates import ESTIMATED, ESTIMATES
+from bailiwick.phrases.health.sentences import CLOSED, ENDS, FOUND
 from bailiwick.phrases.jobs import FAULTS, HELD
 from bailiwick.phrases.readiness import CONDITIONS, TEMPLATES, VERDICTS
 from bailiwick.phrases.reasons import REASONS, fix_of
@@ -21,6 +22,7 @@ from bailiwick.phrases.remedies import REMEDIES
 from bailiwick.phrases.shared import SHARED_FIXES
 from bailiwick.phrases.states import BUDGETS, FALLEN, FILTERS
 from bailiwick.phrases.tokens import MINT_DENIALS
+from bailiwick.vocab.mig import MigFailure
 from bailiwick.vocab.words import PendingReason, PreemptionReason
 
 W = TypeVar("W", bound=str)
@@ -37,9 +39,13 @@ SENTENCES: Final[Mapping[str, Mapping[str, str]]] = {
     "estimate_basis": _plain(ESTIMATES),
     "filter_reason": _plain(FILTERS),
     "filter_reason_beside": _plain(FALLEN),
+    "health_action": _plain(CLOSED),
+    "health_check": _plain(FOUND),
     "held_reason": _plain(HELD),
     "job_fault": _plain(FAULTS),
+    "mig_failure": {cause.value: cause.human_summary() for cause in MigFailure},
     "mint_denial": _plain(MINT_DENIALS),
+    "node_test_outcome": _plain(ENDS),
     "pending_fix": {reason.value: fix_of(reason, "") for reason in PendingReason},
     "pending_reason": _plain(REASONS),
     "preemption_reason": {reason.value: reason.human_summary() for reason in PreemptionReason},

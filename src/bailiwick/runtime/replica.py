@@ -150,9 +150,9 @@ class Replica:
 
     # -- asking (from any thread: a deque's append and popleft are atomic) ---------------------
 
-    def submit(self, ticket: Ticket) -> None:
-        """Have a command decided in one of the next rounds."""
-        self._inbox.append(ticket)
+    def submit(self, *tickets: Ticket) -> None:
+        """Have commands decided in the next rounds, with no other between them."""
+        self._inbox.extend(tickets)  # at once: other threads submit, too
 
     @property
     def waiting(self) -> int:

@@ -86,21 +86,32 @@ class Runner:
 
     def execute(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
         """The durable answer to a command."""
-        lock = threading.Lock()
-        lock.acquire()
-        ticket = Ticket(envelope, lambda _: lock.release())
-        self.submit(ticket)
-        self._wait(lock, self.wait_s if wait_s is None else wait_s)
-        if ticket.error is not None:
-            raise ticket.error
-        if ticket.answer is None:
-            raise InvariantBroken("a ticket was settled without an answer")
-        return ticket.answer
+        (answer,) = self.execute_in_turn(envelope, wait_s=wait_s)
+        return answer
 
-    def submit(self, ticket: Ticket) -> None:
-        """Have a command decided; its ticket is settled by the replica's thread."""
+    def execute_in_turn(
+        self, *envelopes: Envelope, wait_s: float | None = None
+    ) -> tuple[Answer, ...]:
+        """The durable answers to commands between which no other is decided.
+
+        Each is decided, whatever became of those before it; the first error is raised.
+        """
+        locks = [threading.Lock() for _ in envelopes]
+        for lock in locks:
+            lock.acquire()
+        tickets = [
+            Ticket(envelope, lambda _, lock=lock: lock.release())  # type: ignore[misc]
+            for envelope, lock in zip(envelopes, locks, strict=True)
+        ]
+        self.submit(*tickets)
+        for lock in locks:
+            self._wait(lock, self.wait_s if wait_s is None else wait_s)
+        return tuple(_answer_of(ticket) for ticket in tickets)
+
+    def submit(self, *tickets: Ticket) -> None:
+        """Have commands decided, one behind the other; the replica's thread settles each."""
         self._check()
-        self.replica.submit(ticket)
+        self.replica.submit(*tickets)
         if not self._wake.is_set():
             self._wake.set()
 
@@ -198,3 +209,11 @@ class Runner:
                 self._saving.release()
 
         threading.Thread(target=run, name="snapshot", daemon=True).start()
+
+
+def _answer_of(ticket: Ticket) -> Answer:
+    if ticket.error is not None:
+        raise ticket.error
+    if ticket.answer is None:
+        raise InvariantBroken("a ticket was settled without an answer")
+    return ticket.answer

@@ -217,8 +217,11 @@ class AdmissionController:
         found = [self._deadline(request, now_ms), self._quota(request, now_ms)]
         found.append(self._headroom(request))
         nodes = self.places.choose(request, now_ms=now_ms, keep=False)
+        # What a policy keeps out for now only, waiting clears: it is told as it was decided.
+        if isinstance(nodes, Denied) and not nodes.reason.is_transient:
+            nodes = decision if decision.reason.is_transient else nodes
         found.append(nodes if isinstance(nodes, Denied) else None)
-        blockers = [b for b in found if isinstance(b, Denied)]
+        blockers = dict.fromkeys(b for b in found if isinstance(b, Denied))
         return tuple(sorted(blockers, key=lambda b: b.reason.rank))
 
     # -- deciding ----------------------------------------------------------------------------

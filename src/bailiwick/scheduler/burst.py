@@ -222,10 +222,7 @@ class BurstBook:
         limit, bucket = view.limits[DIMENSIONS.index(dimension)], self._buckets.get(view.row)
         if bucket is None or bucket.credit.dimension is not dimension:
             return limit
-        ceiling = bucket.credit.ceiling
-        if self.min_run_ms:
-            ceiling = min(ceiling, bucket.credit.capacity * MILLI // self.min_run_ms)
-        return min(limit + ceiling, AMOUNT_MAX)
+        return min(limit + carried_by(bucket.credit, self.min_run_ms), AMOUNT_MAX)
 
     def _burst_answer(
         self, view: RowView, demand: Sequence[int], *, now_ms: int
@@ -245,6 +242,13 @@ class BurstBook:
         return BurstCreditExhausted(
             dimension, *shown, credit=bucket.level // MILLI, credit_needed=needed, scope=view.scope
         )
+
+
+def carried_by(credit: BurstCredit, min_run_ms: int) -> int:
+    """How far above its limit credit ever carries a scope, if it must last for so long."""
+    if not min_run_ms:
+        return credit.ceiling
+    return min(credit.ceiling, credit.capacity * MILLI // min_run_ms)
 
 
 def _excess(view: RowView, dimension: Dimension) -> int:

@@ -170,6 +170,55 @@ class NodeKeptApart:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesMaintained:
+    """It would fit, but would not have ended when ``nodes`` of the fleet are maintained.
+
+    The last of these is from ``starts_ms``: until then, a term of ``longest_ms`` might fit there.
+    """
+
+    nodes: int
+    starts_ms: int
+    longest_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_MAINTAINED
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMaintained:
+    """The node of a lease is maintained from ``starts_ms``; a term of ``longest_ms`` is granted."""
+
+    node: NodeId
+    requested_ms: int
+    longest_ms: int
+    starts_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODE_MAINTAINED
+
+
+@dataclass(frozen=True, slots=True)
+class NodesBooked:
+    """It would fit, but ``nodes`` of the fleet are booked, and it would last too long there.
+
+    The last of these is open to it until ``until_ms``: a term of ``longest_ms`` might fit there.
+    Whose bookings they are is nobody's business.
+    """
+
+    nodes: int
+    until_ms: int
+    longest_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_BOOKED
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBooked:
+    """A booking closes a lease's node to it from ``until_ms``; ``longest_ms`` is granted."""
+
+    node: NodeId
+    requested_ms: int
+    longest_ms: int
+    until_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODE_BOOKED
+
+
+@dataclass(frozen=True, slots=True)
 class TermReserved:
     """So long a term would put off a request that is to start at ``starts_ms``.
 
@@ -198,6 +247,10 @@ CapacityDenied: TypeAlias = (
     | NodeKeptApart
     | NodesClosed
     | TermReserved
+    | NodesMaintained
+    | NodeMaintained
+    | NodesBooked
+    | NodeBooked
 )
 DenialDetail: TypeAlias = QuotaDenied | CapacityDenied | RightsDenied
 
@@ -262,6 +315,10 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             | NodeKeptApart()
             | NodesClosed()
             | TermReserved()
+            | NodesMaintained()
+            | NodeMaintained()
+            | NodesBooked()
+            | NodeBooked()
         ):
             return PendingReason.WAITING_FOR_CAPACITY
         case Fragmented():

@@ -26,11 +26,15 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeBooked,
     NodeClosed,
     NodeKeptApart,
+    NodeMaintained,
+    NodesBooked,
     NodesClosed,
     NodesForbidden,
     NodesKeptApart,
+    NodesMaintained,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
@@ -285,7 +289,7 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)
         case RoomClaimed() | ReservedForOthers():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.kept, detail.resource)
-        case NodesKeptApart():
+        case NodesKeptApart() | NodesMaintained() | NodesBooked():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.nodes, "nodes")
         case NodeKeptApart():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, 1, "nodes")
@@ -307,7 +311,7 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.RAISE_CEILING)
         case TooManyWaiting():
             return Remedy(RemedyWord.RAISE_CEILING, 1, "waiting")
-        case TermReserved() | TermTooLong():
+        case TermReserved() | TermTooLong() | NodeMaintained() | NodeBooked():
             over = detail.requested_ms - detail.longest_ms
             return Remedy(RemedyWord.CHANGE_REQUEST, over, "ms")
         case _:

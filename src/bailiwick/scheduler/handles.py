@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -288,8 +288,12 @@ class Handles:
 
     def accounts_of(self, request: PlacementRequest) -> bytearray:
         """The accounts of the request's owner, whatever their tags, as a bit for each there is."""
+        return self.accounts_owned([(request.tenant, request.project)])
+
+    def accounts_owned(self, owners: Iterable[tuple[TenantId, ProjectId | None]]) -> bytearray:
+        """The accounts of these owners (tenant and project), as a bit for each there is."""
         mask = bytearray((len(self.accounts) + len(self._free_accounts)) // 8 + 1)
-        for handle in self._owned.get((request.tenant, request.project), ()):
+        for handle in (each for owner in owners for each in self._owned.get(owner, ())):
             mask[handle >> 3] |= 1 << (handle & 7)
         return mask
 

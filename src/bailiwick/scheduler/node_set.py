@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeGuard
 
+from bailiwick.scheduler.decision import NodesBooked, NodesMaintained
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import check_integer
 
@@ -119,6 +120,17 @@ class NodeSet:
         return int.from_bytes(self.bits, "little").bit_count()
 
 
+def uncut(nodes: NodeSet) -> NodeSet:
+    """The nodes of which the cores of all caches are open."""
+    if not nodes.caches:
+        return nodes
+    found = NodeSet()
+    found.bits, found.devices = bytearray(nodes.bits), dict(nodes.devices)
+    for handle in nodes.caches:
+        found.discard(handle)
+    return found
+
+
 class NodeFilter(Protocol):
     """A hard rule about where a request may land, handed in from outside (isolation, trust)."""
 
@@ -138,6 +150,14 @@ class RuledFilter(NodeFilter, Protocol):
 
     def closed_by(self, request: PlacementRequest) -> Mapping[str, int]:
         """How many nodes each rule closes to the request now, by the rule's name."""
+
+
+def closes_most(rule: RuledFilter, request: PlacementRequest) -> tuple[int, str] | None:
+    """Of a filter's rules the one that closes most nodes to the request, with how many."""
+    if hasattr(rule, "closes_most"):  # it need not count all for that
+        found: tuple[int, str] | None = rule.closes_most(request)
+        return found
+    return max(((count, name) for name, count in rule.closed_by(request).items()), default=None)
 
 
 class PolicyFilter(GangFilter, RuledFilter, Protocol):
@@ -169,6 +189,18 @@ def look_at(filters: Sequence[NodeFilter], now_ms: int) -> None:
 def names_rules(rule: NodeFilter) -> TypeGuard[RuledFilter]:
     """Whether the filter can say which of its rules closes how many nodes."""
     return hasattr(rule, "closed_by")
+
+
+class TellingFilter(RuledFilter, Protocol):
+    """A filter with words of its own for whom it keeps out."""
+
+    def told_as(self, request: PlacementRequest) -> NodesMaintained | NodesBooked:
+        """The denial of a request that it keeps out."""
+
+
+def tells_itself(rule: NodeFilter) -> TypeGuard[TellingFilter]:
+    """Whether the filter has words of its own for whom it keeps out."""
+    return hasattr(rule, "told_as")
 
 
 def judges_gangs(rule: NodeFilter) -> TypeGuard[GangFilter]:

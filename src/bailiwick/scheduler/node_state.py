@@ -35,6 +35,15 @@ class NodeEntry:
         """What closes it to all leases, if anything does."""
         if self.mode is not NodeMode.ACCEPTING:
             return FilterReason.NODE_MODE
+        return self._distrusted_by
+
+    @property
+    def renewal_closed_by(self) -> FilterReason | None:
+        """What keeps leases that it has from being renewed, if anything does: no cordon."""
+        return self._distrusted_by if self.mode is NodeMode.CORDONED else self.closed_by
+
+    @property
+    def _distrusted_by(self) -> FilterReason | None:
         if self.quarantined:
             return FilterReason.QUARANTINED
         return FilterReason.ATTESTATION if self.gated else None

@@ -224,6 +224,15 @@ class FairQueue:
             return entry if waited_ms >= self._rules.patience_ms else None
         return None
 
+    def short_since(self, since_ms: int) -> Iterator[QueueEntry]:
+        """Who has lacked capacity since then or longer: the most urgent first, then who longest."""
+        for priority in reversed(PRIORITIES):
+            for entry, short_ms in self._short[priority].values():
+                if short_ms <= since_ms:
+                    yield entry
+                elif entry.id not in self.promises:  # that one keeps its place, and begins anew
+                    break  # all others stand in the order in which they came to lack it
+
     # -- for whom room is kept ---------------------------------------------------------------
 
     def may_hold(self, entry: QueueEntry, now_ms: int) -> bool:

@@ -35,6 +35,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TypeAlias
 
 from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstMemory, BurstOverrun
@@ -108,6 +109,11 @@ class QuotaManager:
         return self._table.version
 
     @property
+    def table(self) -> RowTable:
+        """The rows with their scopes, for whoever looks who is above a limit."""
+        return self._table
+
+    @property
     def row_count(self) -> int:
         """Rows in use, counted from 0; the buffer is longer."""
         return len(self._table.scopes)
@@ -128,10 +134,9 @@ class QuotaManager:
 
         ``now_ms`` is when the new limits begin to count for burst; left out, the last time told.
         """
-        scope = QuotaScope.of(tenant, project)
         check_kind("quota", quota, Quota)
         now = self._bursts.check_now(self._bursts.clock_ms if now_ms is None else now_ms)
-        row = self._table.row_of(scope)
+        row = self._table.row_of(QuotaScope.of(tenant, project))
         self._settle(row, now)
         base = row * ROW_WIDTH + LIMIT
         self.buffer[base : base + len(DIMENSIONS)] = BLANK_ROW[LIMIT:GENERATION_USED]
@@ -185,17 +190,15 @@ class QuotaManager:
         self, tenant: str, quotas: Sequence[GpuGenerationQuota], *, project: str | None = None
     ) -> None:
         """Replace the scope's generation table; an empty one allows every generation again."""
-        scope = QuotaScope.of(tenant, project)
         entries = check_generations("gpu_generations", quotas)
-        row = self._table.row_of(scope)
+        row = self._table.row_of(QuotaScope.of(tenant, project))
         self._put_generations(row, replace(self._quotas.get(row, Quota()), gpu_generations=entries))
 
     def set_budget_hook(self, tenant: str, hook: BudgetHook | None) -> None:
         """Ask this about money for every request of the tenant; ``None`` stops asking."""
-        scope = QuotaScope.of(tenant)
         if hook is not None and not callable(getattr(hook, "check", None)):
             raise InvalidValue("hook", hook, "an object with check(request, now_ms), or None")
-        row = self._table.row_of(scope)
+        row = self._table.row_of(QuotaScope.of(tenant))
         self._hooks.pop(row, None)
         if hook is not None:
             self._hooks[row] = hook
@@ -251,18 +254,18 @@ class QuotaManager:
         self, tenant: str, generation: MaybeGeneration, count: int, *, project: str | None = None
     ) -> WithinQuota | GpuGenerationRequired | GpuGenerationLimitExceeded:
         """Whether the generation tables alone allow so many more whole GPUs."""
-        scope = QuotaScope.of(tenant, project)
         if generation is not None:
             check_kind("generation", generation, HardwareGeneration)
         check_integer("count", count, low=0, high=GPUS_MAX)
-        denied = check_generation(self._views(scope), generation, milli=count * MILLI)
+        views = self._views(QuotaScope.of(tenant, project))
+        denied = check_generation(views, generation, milli=count * MILLI)
         return denied or WithinQuota()
 
     def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
         """The scopes above a hard limit with no credit left, for the caller to evict from."""
-        self._bursts.check_now(now_ms)
-        table = self._table
-        return tuple(self._bursts.overruns(lambda row: table.view(table.scopes[row]), now_ms))
+        view, scopes = self._table.view, self._table.scopes
+        now = self._bursts.check_now(now_ms)
+        return tuple(self._bursts.overruns(lambda row: view(scopes[row]), now))
 
     def record_alloc(
         self,
@@ -278,8 +281,8 @@ class QuotaManager:
         their memory; left out, the least that the request names.
         """
         changes = changes_of(request, generation, vram_bytes=vram_bytes)
-        now = self._bursts.check_now(now_ms)
-        self._add(QuotaScope(request.tenant, request.project), changes, now_ms=now)
+        scope = QuotaScope(request.tenant, request.project)
+        self._add(scope, changes, now_ms=self._bursts.check_now(now_ms))
 
     def record_free(
         self,
@@ -291,9 +294,8 @@ class QuotaManager:
     ) -> Shortfall:
         """Count the whole request as given back; says what had not been recorded as held."""
         changes = changes_of(request, generation, vram_bytes=vram_bytes)
-        now = self._bursts.check_now(now_ms)
         scope = QuotaScope(request.tenant, request.project)
-        missing = self._take(scope, changes, now_ms=now)
+        missing = self._take(scope, changes, now_ms=self._bursts.check_now(now_ms))
         return Shortfall(scope, tuple(missing_of(place, amount) for place, amount in missing))
 
     def record_gpu_generation_alloc(
@@ -355,9 +357,8 @@ class QuotaManager:
                 raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
         row = self._table.row_of(scope)
         self._settle(row, now_ms)
-        for each in self._table.path(row):
-            for place, amount in changes:
-                self.buffer[each * ROW_WIDTH + place] += amount
+        for each, (place, amount) in product(self._table.path(row), changes):
+            self.buffer[each * ROW_WIDTH + place] += amount
 
     def _take(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> list[Change]:
         """Lower usage as far as the scope itself holds any; the changes that were left over."""
@@ -366,9 +367,8 @@ class QuotaManager:
             return changes
         taken = [(place, min(amount, self._table.held(row, place))) for place, amount in changes]
         self._settle(row, now_ms)
-        for each in self._table.path(row):
-            for place, amount in taken:
-                self.buffer[each * ROW_WIDTH + place] -= amount
+        for each, (place, amount) in product(self._table.path(row), taken):
+            self.buffer[each * ROW_WIDTH + place] -= amount
         pairs = zip(changes, taken, strict=True)
         return [(place, asked - got) for (place, asked), (_, got) in pairs if asked > got]
 
@@ -389,6 +389,7 @@ class QuotaManager:
         for entry in quota.gpu_generations:
             self.buffer[base + GENERATIONS.index(entry.generation)] = entry.count * MILLI
         self._quotas[row] = quota
+        self._table.touched[row] = None
         self._put_flags(row)
 
     def _put_flags(self, row: int) -> None:

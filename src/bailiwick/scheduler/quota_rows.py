@@ -90,7 +90,7 @@ class RowTable:
 
     __slots__ = (
         "_index", "_rows_max", "_tenant", "buffer", "by_name", "children", "default", "scopes",
-        "version",
+        "touched", "version",
     )  # fmt: skip
 
     def __init__(self, rows_max: int) -> None:
@@ -101,6 +101,8 @@ class RowTable:
         self.children: list[list[int]] = []
         self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
         self.version = 0
+        self.touched: dict[int, None] = {}
+        """Rows that may be above a limit: whose limits were set since they were seen within."""
         self.default, self._tenant = Quota(), BLANK_ROW
         """What a tenant without a quota may hold, and so what its row begins with."""
 
@@ -203,6 +205,7 @@ class RowTable:
             if scope.project is None and row not in kept:
                 base = row * ROW_WIDTH
                 self.buffer[base + LIMIT : base + GENERATION_USED] = allowed
+                self.touched[row] = None
 
     def _append(self, scope: QuotaScope, *, parent: int) -> int:
         row = len(self.scopes)

@@ -27,6 +27,7 @@ from bailiwick.executors.local.modes import Apart
 from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps.loop import AppLoop
+from bailiwick.reconcile.cells.loop import CellLoop, CellTerms
 from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -37,7 +38,14 @@ from bailiwick.reconcile.held.loop import HeldLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
+from bailiwick.reconcile.notices.loop import NoticeLoop, NoticeTerms
+from bailiwick.reconcile.notices.mailer import Mailer
+from bailiwick.reconcile.notices.reading import NoticeSources
 from bailiwick.reconcile.this_node import ThisNode, machine_name
+from bailiwick.reconcile.timetables.lost_nodes import LostNodes
+from bailiwick.reconcile.timetables.planner import TimetablePlanner
+from bailiwick.reconcile.timetables.series import SeriesTimes
+from bailiwick.reconcile.timetables.windows import WindowTimes
 from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.reconcile.webhooks.loop import WebhookLoop, WebhookTerms
@@ -51,12 +59,15 @@ from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.cells.desk import CellDesk
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
 from bailiwick.services.logins.providers import FederatedIssuer, Provider
+from bailiwick.services.notices.desk import NOTICE_PURPOSE, NoticeDesk, open_desk
+from bailiwick.services.notices.mail import SmtpTerms
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -106,6 +117,10 @@ class ProcessPlan:
     """Where browsers reach this server."""
     webhooks_private: bool = False
     """Whether webhooks may lead to private networks and this machine."""
+    mail: SmtpTerms | None = None
+    """Through which server notices are mailed."""
+    cell_keys: Path | None = None
+    """Where a key for each cell lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +173,27 @@ def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
     return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
 
 
+def _notices(base: Base, plan: ProcessPlan, tables: StoreTables) -> tuple[NoticeDesk, Duty]:
+    """What the API has for notices, and the duty to tell people."""
+    desk = open_desk(
+        base.store,
+        base.authority.key_for(NOTICE_PURPOSE),
+        mail=None if plan.mail is None else (plan.mail.sender, Mailer(plan.mail)),
+        allow_private=plan.webhooks_private,
+        address=plan.public_url,
+    )
+    sources = NoticeSources(
+        runner=base.runner,
+        store=base.store,
+        jobs=JobBook(base.store),
+        post=desk.post,
+        clock=base.clock,
+        fold=tables.history.fold,
+    )
+    count = partial(base.telemetry.metrics.count, "bailiwick_notice_dead_letters_total")
+    return desk, NoticeLoop(sources, desk, terms=NoticeTerms(dead=count), say=base.say)
+
+
 def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
     """What submits jobs of its own: those that were held, tasks of graphs, members of apps."""
     runner, clock, say = base.runner, base.clock, base.say
@@ -168,11 +204,24 @@ def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
     ]
 
 
+def _planning(base: Base, plan: ProcessPlan, *, beats: Beats, cells: CellDesk) -> list[Duty]:
+    """What sees nodes go, plans windows and bookings ahead, and gives requests to cells."""
+    unbooked = partial(base.telemetry.metrics.set, "bailiwick_booking_series_unbooked")
+    terms = CellTerms(plan.cell_keys, base.peers.verify)
+    return [
+        Departures(base.runner, beats),
+        TimetablePlanner(base.runner, WindowTimes(base.say)),
+        TimetablePlanner(base.runner, SeriesTimes(base.say, count=unbooked)),
+        TimetablePlanner(base.runner, LostNodes(base.say)),
+        CellLoop(base.runner, cells, terms=terms, say=base.say),
+    ]
+
+
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock, ending = base.runner, base.clock, asyncio.Event()
-    beats, tables = Beats(clock), StoreTables.of(base.store)
-    duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
+    beats, tables, cells = Beats(clock), StoreTables.of(base.store), CellDesk()
+    duties = [*_planning(base, plan, beats=beats, cells=cells), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
@@ -180,8 +229,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
     duties += [*_submitting(base, jobs, graphs=graphs), *map(nodes_of, clusters)]
     desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
-    kind = registry.DEFAULT
-    executor, job_mode = None, None
+    kind, executor, job_mode = registry.DEFAULT, None, None
     if node is not None:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
         job_mode = hands.mode.value
@@ -203,9 +251,10 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
     duties.append(loop if node is None else here(node=node, host_members=plan.apart.host_members))
     duties += [DemoCell(runner, clock)] if plan.demo else []
-    webhooks, sends = _webhooks(base, plan)
+    (webhooks, sends), (notices, tells) = _webhooks(base, plan), _notices(base, plan, tables)
     parts = Parts(
         webhooks=webhooks,
+        cells=cells,
         calls=CallDesk(CallBook(base.store), ending=ending),
         peers=base.peers,
         beats=beats,
@@ -227,7 +276,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         fetcher=_fetcher(plan),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
-    return replace(parts, logins=_logins(plan, clock)), [*duties, sends]
+    return replace(parts, logins=_logins(plan, clock), notices=notices), [*duties, sends, tells]
 
 
 def _logins(plan: ProcessPlan, clock: Clock) -> LoginBook:

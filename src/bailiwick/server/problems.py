@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from bailiwick.kernel.bookings.refusals import BookingRefused
+from bailiwick.phrases.times import with_dates
 from bailiwick.services.caller import AccessDenied, Hidden
 from bailiwick.telemetry.trace_context import trace_id
 from bailiwick.vocab.errors import (
@@ -59,7 +61,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
         428, False, "`If-Match` is needed here: the `ETag` of what you read"
     ),
     EdgeCode.RATE_LIMITED: Row(
-        429, True, "too many bad tokens or watchers, or somebody searches already"
+        429,
+        True,
+        "too many bad tokens or watchers, somebody searches already, or it was told just now",
     ),
     # Whether a refused request may do better later is the decision's own to say.
     EdgeCode.REFUSED: Row(409, False, "admission said no; `decision` says why"),
@@ -146,7 +150,8 @@ def trouble_of(error: BaseException) -> Trouble:
         return error
     if isinstance(error, BailiwickError):
         if PROBLEMS[error.code].status < 500 or error.retryable:
-            return Trouble(error.code, str(error), _details(error))
+            told = with_dates(str(error), error.times.values())
+            return Trouble(error.code, told, {**_details(error), **error.times})
         return Trouble(error.code, _FAULT)
     return Trouble(ErrorCode.INVARIANT_BROKEN, _FAULT)
 
@@ -184,6 +189,8 @@ def _details(error: BailiwickError) -> Details:
     match error:
         case InvalidValue():
             return {"field": error.field, "expected": error.expected}
+        case BookingRefused():
+            return {"reason": error.reason.value, **error.numbers}
         case Stale():
             return {"held": error.held, "current": error.current}
         case IllegalTransition():

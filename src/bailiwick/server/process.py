@@ -45,6 +45,7 @@ from bailiwick.server.port import Port, Tls, open_port
 from bailiwick.server.stamping import open_stamps
 from bailiwick.services.authority import Authority
 from bailiwick.services.logins.providers import FederatedIssuer, Provider
+from bailiwick.services.notices.mail import SmtpTerms
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
@@ -87,6 +88,10 @@ class ProcessOptions:
     """Where browsers reach this server, if not where it listens."""
     webhooks_private: bool = False
     """Whether webhooks may lead to private networks and this machine."""
+    mail: SmtpTerms | None = None
+    """Through which server notices are mailed."""
+    cell_keys: Path | None = None
+    """Where a key for each cell lies."""
     artifact_networks: tuple[Network, ...] = ()
     """Private networks in which tenants may have sources of artifacts."""
     is_node: bool = True
@@ -184,6 +189,8 @@ class _Process:
             federation=options.federation,
             public_url=options.public_url or self._address,
             webhooks_private=options.webhooks_private,
+            mail=options.mail,
+            cell_keys=options.cell_keys,
             artifact_networks=options.artifact_networks,
         )
         parts, tasks = assemble(base, plan)

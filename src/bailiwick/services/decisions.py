@@ -28,7 +28,7 @@ from bailiwick.store.history.questions import (
     records_about,
 )
 from bailiwick.vocab.errors import Unavailable
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import MAKES_ROOM
 
 ANOTHER = "another"
 """How somebody is told of whom the caller may not know."""
@@ -107,7 +107,7 @@ def _alone(record: Record, lease_id: int) -> Record:
 
 
 def _masked(row: DecisionRow) -> DecisionRow:
-    made_room = row.reason == PreemptionReason.PRIORITY_PREEMPTION
+    made_room = row.reason in MAKES_ROOM
     if not made_room and row.kind != RecordKind.LEASE_RESTORED:
         return row
     return replace(row, correlation_id=ANOTHER)

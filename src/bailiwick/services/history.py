@@ -39,7 +39,11 @@ class History:
 
         def run() -> T:
             if role is Role.LEADING:
-                self._follower.current(TURN_S, rounds=ROUNDS_MAX)
+                self.fold()
             return read(self._store)
 
         return await asyncio.to_thread(run)
+
+    def fold(self) -> None:
+        """Bring the tables as far as the journal; a leader alone may, and may have to repeat it."""
+        self._follower.current(TURN_S, rounds=ROUNDS_MAX)

@@ -29,6 +29,7 @@ from bailiwick.journal.keys import Signer, VerifierKey
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.merkle import ConsistencyProof
 from bailiwick.journal.record import Record, parse_record
+from bailiwick.kernel.work.ending import QUOTA
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import ACTOR
 from bailiwick.runtime.tree import JournalTree
@@ -38,7 +39,7 @@ from bailiwick.services.pages import Rows
 from bailiwick.store.journal.proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
 from bailiwick.vocab.values import check_integer
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import MAKES_ROOM, PreemptionReason
 
 PAGES_MAX: Final = 10
 """Pages of records by which one request grows the tree, at most."""
@@ -117,9 +118,11 @@ def _is_for_another(record: Record) -> bool:
 
     A record that does not say who it was for (an old one) may be for anybody.
     """
-    made_room = record.body.get("reason") == PreemptionReason.PRIORITY_PREEMPTION
-    was_asked = made_room or record.kind is RecordKind.LEASE_RESTORED
-    return was_asked and record.body.get("preemptor") != record.tenant
+    preemptor, reason = record.body.get("preemptor"), record.body.get("reason")
+    if reason == PreemptionReason.QUOTA_REBALANCE and preemptor == QUOTA.preemptor:
+        return False  # nobody's room but that of its own quota
+    was_asked = reason in MAKES_ROOM or record.kind is RecordKind.LEASE_RESTORED
+    return was_asked and preemptor != record.tenant
 
 
 def _thawed(value: object) -> object:

@@ -52,6 +52,8 @@ class OwnedLease:
     job_labels: Mapping[str, str]
     cores: Cores | None = None
     """How many lie under which cache; nothing if that is not known."""
+    maintained_ms: int | None = None
+    """When the next maintenance of its node begins."""
 
 
 async def request_lease(
@@ -233,4 +235,5 @@ async def _node_of(caller: Caller, lease_id: int) -> str:
 def _owned(state: State, lease_id: int) -> OwnedLease:
     told = state.ledger.told(state.handle(lease_id))
     labels, cores = state.job_labels.get(lease_id, {}), state.cores.of(lease_id)
-    return OwnedLease(lease_id, state.owner_of(lease_id), told, labels, cores)
+    next_ms = state.maintenance.next_start(str(told.node))
+    return OwnedLease(lease_id, state.owner_of(lease_id), told, labels, cores, next_ms)

@@ -3,7 +3,8 @@
 Rules:
 
 - A node is the fleet's. Whoever may read nodes anywhere sees what machines there are and in which
-  mode, and what he himself could be given there now: not who holds the rest, nor how many do.
+  mode, and what he himself could be given there now; of leases there those that he may read, and
+  not who holds the rest, nor how many do. Notes are told to who may read the whole fleet.
 - A principal of the kind ``node`` is named ``node:NAME`` and reports for the node ``NAME`` alone.
   Anybody else with the key to report may do so for every node.
 - A heartbeat is kept in memory, by the leader; nothing is recorded until a node falls silent.
@@ -13,16 +14,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from bailiwick.executors.node.agents import AgentWord
-from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.liveness import HeartbeatRule, Liveness
 from bailiwick.fleet.node import (
     EXECUTOR_LABEL,
-    HEARTBEAT_LABEL,
     HOST_MEMBERS_LABEL,
     JOB_MODE_LABEL,
     LOCAL_EXECUTOR,
@@ -30,17 +29,22 @@ from bailiwick.fleet.node import (
     YES,
     NodeCapacity,
 )
-from bailiwick.iam import FLEET, PrincipalKind, Scope
+from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import (
     ChangeMode,
     DepartNode,
     Done,
+    EndNote,
     LabelNode,
     LiftQuarantine,
+    NoteNode,
     Quarantine,
     RegisterNode,
 )
+from bailiwick.kernel.fleet.notes import OperatorNote
+from bailiwick.kernel.health.book import NodeTest
 from bailiwick.kernel.isolation.room import FreeRoom, RoomOn, room_for
+from bailiwick.kernel.mig.book import MigChange
 from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
@@ -49,15 +53,16 @@ from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.foreseeing.changes import ModeForeseen, foresee_node
 from bailiwick.services.gate.attesting import Attesting
 from bailiwick.services.gate.nonces import Nonce
+from bailiwick.services.health import KnownHealth, health_of
+from bailiwick.services.history import History
 from bailiwick.services.leases import member_leases, operated_by
 from bailiwick.services.pages import Rows, page_of
+from bailiwick.services.picture.holders import NodeHeld, held_of, reader_of, with_fences
 from bailiwick.services.work import NodeDesk
-from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
+from bailiwick.vocab.errors import NotLeader, Unavailable
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import AttestationState
 
-REPORTED: Final = "agent"
-"""The heartbeat label's value of a node that its own agent reported."""
 _OWN: Final = (LOCAL_EXECUTOR, NODE_EXECUTOR)
 UNTOLD: Final = "unknown"
 """In counts: the mode of an agent that does not say it."""
@@ -77,8 +82,20 @@ class NodeStanding:
     claims: Mapping[str, str]
     given: Mapping[str, str]
     """The labels that operators gave it."""
+    maintained_ms: int | None
+    """When its next maintenance begins, or began."""
+    booked: tuple[int, int] | None
+    """From when until when its next booking is, or the one that is on, whosever it is."""
     free: FreeRoom
     """What whoever asks could be given there now."""
+    held: NodeHeld
+    """What the leases that he may read hold there."""
+    mig: MigChange | None = None
+    """The change of its MIG profiles that goes on there, or that failed."""
+    health: KnownHealth | None = None
+    """What its agent found, for who may read the whole fleet."""
+    notes: tuple[OperatorNote, ...] = ()
+    """What operators wrote about it, for who may read the whole fleet."""
     life: Liveness | None = None
     """Nothing of a node that was never heard here."""
     agent: AgentWord | None = None
@@ -103,6 +120,10 @@ class BeatHeard:
 
     rule: HeartbeatRule
     nonce: Nonce | None
+    order: MigChange | None = None
+    """What its agent is to make of its GPUs now."""
+    test: NodeTest | None = None
+    """The test that it is to carry out now."""
 
 
 # -- the fleet -------------------------------------------------------------------------------
@@ -150,22 +171,29 @@ async def count_agents(caller: Caller, desk: NodeDesk) -> dict[str, int]:
 
 
 async def list_nodes(
-    caller: Caller, books: NodeBooks, *, after: str | None, limit: int
+    caller: Caller,
+    books: NodeBooks,
+    *,
+    labels: Mapping[str, str],
+    after: str | None,
+    limit: int,
 ) -> Rows[NodeStanding]:
-    """The machines of the fleet."""
+    """The machines of the fleet that have all of these labels, as requests would find them."""
     caller.require_within(FLEET)
 
     def read(view: View) -> Rows[NodeStanding]:
-        entries = view.state.ledger.entries.values()
+        entries = [e for e in view.state.ledger.entries.values() if e.has_labels(labels)]
         rows, following = page_of(entries, after=after, limit=limit, key=lambda e: str(e.id))
-        room = room_of(caller, view)
-        return [_standing(view, entry, room=room) for entry in rows], following
+        sight = sight_of(caller, view)
+        return [_standing(view, entry, sight=sight) for entry in rows], following
 
     rows, following = await caller.read(read)
     return await books.fill_in(rows), following
 
 
-async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStanding:
+async def read_node(
+    caller: Caller, node: str, *, books: NodeBooks, history: History | None
+) -> NodeStanding:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     if caller.principal.runtime_id is None:
         caller.require_within(FLEET)
@@ -174,10 +202,11 @@ async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStand
 
     def read(view: View) -> NodeStanding:
         entry = view.state.ledger.entry(node)
-        return _standing(view, entry, room=room_of(caller, view))
+        return _standing(view, entry, sight=sight_of(caller, view))
 
     found = await caller.read(read)
-    return (await books.fill_in([found]))[0]
+    held = await with_fences(caller, history, held=found.held)
+    return (await books.fill_in([replace(found, held=held)]))[0]
 
 
 async def require_operated_node(caller: Caller, node: str) -> None:
@@ -207,14 +236,64 @@ async def depart_node(caller: Caller, node: str) -> Done:
 async def change_mode(caller: Caller, change: ChangeMode) -> tuple[Done, ModeForeseen | None]:
     """Move a node in the mode table; a dry run tells what that would do."""
     caller.require(FLEET)
-    done = await caller.change(change)
+    if change.mode is NodeMode.CORDONED and await caller.read(lambda view: _has_mode(view, change)):
+        done = Done(None)  # said again: nothing is left to do
+    else:
+        done = await caller.change(change)
     return done, await foresee_node(caller, change) if caller.dry_run else None
 
 
-async def label_node(caller: Caller, change: Deferred[LabelNode]) -> Done:
-    """Give a node labels beside its own, and take some away that were given so."""
+def _has_mode(view: View, change: ChangeMode) -> bool:
+    return view.state.ledger.entry(change.node).mode is change.mode
+
+
+async def note_node(caller: Caller, node: str, *, text: str, ttl_ms: int) -> Done:
+    """Write a line about a node; whoever asks is its author."""
     caller.require(FLEET)
-    return await caller.change(change())
+    return await caller.change(NoteNode(node, text, caller.principal.name, ttl_ms))
+
+
+async def end_note(caller: Caller, node: str, *, note_id: int) -> Done:
+    """Take a note about a node away."""
+    caller.require(FLEET)
+    return await caller.change(EndNote(node, note_id))
+
+
+class LabelMoved(NamedTuple):
+    """What a label of a node said, and says now; nothing where there is none."""
+
+    key: str
+    was: str | None
+    now: str | None
+
+
+async def label_node(
+    caller: Caller, node: str, *, tell: Deferred[LabelNode]
+) -> tuple[Done, list[LabelMoved]]:
+    """Give a node labels beside its own, and take some away that were given so.
+
+    What is so already is no change, and without any nothing is recorded.
+    """
+    caller.require(FLEET)
+    asked = tell()
+    change, moved = await caller.read(lambda view: _label_change(view, asked))
+    return Done(None) if change is None else await caller.change(change), moved
+
+
+def _label_change(view: View, asked: LabelNode) -> tuple[LabelNode | None, list[LabelMoved]]:
+    """What of it is still to be done; and what each label said before, and says then."""
+    ledger, given = view.state.ledger, view.state.node_labels.get(asked.node, {})
+    if not given or asked.node in ledger:
+        ledger.entry(asked.node)  # there must be such a node, but to clear up after one
+    own = ledger.entry(asked.node).capacity.labels if asked.node in ledger else {}
+    wanted = dict(text.partition("=")[::2] for text in asked.put)
+    put = tuple(f"{key}={value}" for key, value in wanted.items() if given.get(key) != value)
+    drop = tuple(key for key in asked.drop if key in given or key in own)
+    now = {**own, **given}
+    then = {**own, **{k: v for k, v in given.items() if k not in drop}, **wanted}
+    keys = [*wanted, *asked.drop]
+    moved = [LabelMoved(key, now.get(key), then.get(key)) for key in keys]
+    return replace(asked, put=put, drop=drop) if put or drop else None, moved
 
 
 async def quarantine_node(caller: Caller, node: str, *, reason: str, grace_ms: int | None) -> Done:
@@ -242,9 +321,23 @@ def room_of(caller: Caller, view: View) -> RoomOn:
     return room_for(view.state, can_have, now_ms=view.now_ms)
 
 
-def _standing(view: View, entry: NodeEntry, *, room: RoomOn) -> NodeStanding:
+class NodeSight(NamedTuple):
+    """What somebody may see of machines."""
+
+    room: RoomOn
+    may_read: Callable[[Owner], bool]
+    """Whose leases."""
+    sees_notes: bool
+
+
+def sight_of(caller: Caller, view: View) -> NodeSight:
+    """What the caller may see: notes are of those who run the fleet, for each other."""
+    return NodeSight(room_of(caller, view), reader_of(caller), caller.may(FLEET))
+
+
+def _standing(view: View, entry: NodeEntry, *, sight: NodeSight) -> NodeStanding:
     node, trust = str(entry.id), view.state.trust
-    held = trust.standing(node) or {}
+    held, booking = trust.standing(node) or {}, view.state.bookings.first_of(node)
     return NodeStanding(
         node=node,
         capacity=entry.capacity,
@@ -259,7 +352,13 @@ def _standing(view: View, entry: NodeEntry, *, room: RoomOn) -> NodeStanding:
             for name, value in sorted(each.claims.items())
         },
         given=entry.given,
-        free=room(entry),
+        free=sight.room(entry),
+        held=held_of(view.state, entry, may_read=sight.may_read),
+        notes=tuple(view.state.notes.of(node).values()) if sight.sees_notes else (),
+        maintained_ms=view.state.maintenance.next_start(node),
+        booked=None if booking is None else (booking.starts_ms, booking.ends_ms),
+        mig=view.state.mig.changes.get(node),
+        health=health_of(view.state.health, node) if sight.sees_notes else None,
     )
 
 
@@ -274,60 +373,14 @@ async def beat(
     if beats is None:
         raise Unavailable("heartbeats", "this server does not listen for them")
 
-    def check(view: View) -> Nonce | None:
+    def check(view: View) -> BeatHeard:
         view.state.ledger.entry(node)
         if view.role is not Role.LEADING:
             raise NotLeader(None)
-        return None if attesting is None or caller.dry_run else attesting.due(view, node)
+        due = None if attesting is None or caller.dry_run else attesting.due(view, node)
+        return BeatHeard(beats.rule, due, view.state.mig.order(node), view.state.health.order(node))
 
-    due = await caller.read(check)
+    heard = await caller.read(check)
     if not caller.dry_run:
         beats.beat(node)
-    return BeatHeard(beats.rule, due)
-
-
-async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
-    """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
-    caller.require_node(node)
-    told = tell()
-    executor = told.labels.get(EXECUTOR_LABEL)
-    is_own = caller.principal.kind is PrincipalKind.NODE
-    # Another would draw jobs to where nobody runs them.
-    if executor is not None and not (executor == NODE_EXECUTOR and is_own):
-        expected = f"none but {NODE_EXECUTOR}, of the node's own agent"
-        raise InvalidValue("labels", executor, expected)
-    if HOST_MEMBERS_LABEL in told.labels and executor is None:
-        expected = f"no {HOST_MEMBERS_LABEL} of a node whose agent runs no jobs"
-        raise InvalidValue("labels", HOST_MEMBERS_LABEL, expected)
-    capacity = replace(told, labels={**told.labels, HEARTBEAT_LABEL: REPORTED})
-    if not await _is_known(caller, node, wanted=capacity):
-        try:
-            return await caller.change(RegisterNode(node, capacity))
-        except Conflict:  # somebody was faster
-            if not await _is_known(caller, node, wanted=capacity):
-                raise
-    return Done(None)
-
-
-async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
-    def read(view: View) -> NodeCapacity | None:
-        ledger = view.state.ledger
-        return ledger.entry(node).capacity if node in ledger else None
-
-    found = await caller.read(read)
-    if found is not None and not is_same_machine(found, wanted):
-        hint = "an operator drains it and has it depart; then it can report again"
-        raise Conflict("node", node, "is known with another inventory", hint=hint)
-    if found is not None and found.labels.get(EXECUTOR_LABEL) != wanted.labels.get(EXECUTOR_LABEL):
-        hint = "an operator drains it and has it depart; then it can report again"
-        raise Conflict("node", node, "is known with another executor, or none", hint=hint)
-    mode = None if found is None else found.labels.get(JOB_MODE_LABEL)
-    if mode is not None and mode != wanted.labels.get(JOB_MODE_LABEL):
-        hint = "an operator drains it and has it depart; then it can report again"
-        raise Conflict("node", node, f"is known with the job mode {mode}", hint=hint)
-    host = HOST_MEMBERS_LABEL
-    if found is not None and found.labels.get(host) != wanted.labels.get(host):
-        does = "" if host in found.labels else "not "
-        hint = "an operator drains it and has it depart; then it can report again"
-        raise Conflict("node", node, f"is known as one that does {does}give the host", hint=hint)
-    return found is not None
+    return heard

@@ -6,6 +6,7 @@ Rules:
 - A quota is set for a tenant or project that exists and is open; it is read for one that ever did.
 - A tenant's own people set quotas of its projects within the tenant's, and weigh its projects
   against each other. What a tenant is allowed and weighs is the fleet's to say.
+- Who may set a quota may have what is held above it ended: nothing within it can go by that.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bailiwick.iam import FLEET, GivenBy, Permission, Scope
-from bailiwick.kernel import Done, SetQuota, SetShare
+from bailiwick.kernel import Done, RebalanceQuota, SetQuota, SetShare
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.rights import ceiling_of
 from bailiwick.runtime.replica import View
@@ -23,7 +24,12 @@ from bailiwick.scheduler.burst import BurstBucket
 from bailiwick.scheduler.quota_policy import DIMENSIONS, Quota, QuotaHeadroom, QuotaScope
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.foreseeing.changes import QuotaForeseen, foresee_quota
+from bailiwick.services.foreseeing.changes import (
+    QuotaForeseen,
+    RebalanceForeseen,
+    foresee_quota,
+    foresee_quota_rebalance,
+)
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.values import MILLI
 
@@ -119,6 +125,17 @@ async def set_quota(
     change = SetQuota(str(scope.tenant), quota(), scope.project, seen, given_by)
     done = await caller.change(change)
     return done, await foresee_quota(caller, change) if caller.dry_run else None
+
+
+async def rebalance_quota(
+    caller: Caller, scope: Scope, *, grace_ms: int | None
+) -> tuple[Done, RebalanceForeseen | None]:
+    """End the cheapest leases that a tenant or project holds above its quota."""
+    caller.require(scope)
+    await caller.lookup(lambda view: view.state.directory.check_scope(scope))
+    change = RebalanceQuota(str(scope.tenant), scope.project, grace_ms)
+    done = await caller.change(change)
+    return done, await foresee_quota_rebalance(caller, change) if caller.dry_run else None
 
 
 # -- fair shares -----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from bailiwick.store.graph_tables import graph_reports, graph_tasks, graphs
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import jobs
 from bailiwick.vocab.errors import Damaged, LimitReached, Stale
-from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
+from bailiwick.vocab.graphs import GRAPH_KEY, FailureCategory, GraphPhase, TaskPhase
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
 
@@ -79,7 +79,7 @@ class GraphRow(NewGraphRow):
     @property
     def key_prefix(self) -> str:
         """How the keys of its jobs begin."""
-        return f"graph-{self.graph_id}/"
+        return f"{GRAPH_KEY}{self.graph_id}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +233,10 @@ class GraphBook:
 
     def change(self, graph: GraphRow, change: GraphChange) -> int:
         """Write down what a round decided; the version after it."""
-        after: dict[str, Any] = {
-            "phase": change.phase.value,
-            "ended_ms": change.ended_ms,
-            "version": graph.version + 1,
-        }
+        after: dict[str, Any] = {"phase": change.phase.value, "version": graph.version + 1}
+        after["ended_ms"] = change.ended_ms
+        if change.rerun_taken is not None:
+            after["is_told"] = False  # it will be over once more
         which = and_(graphs.c.graph_id == graph.graph_id, graphs.c.version == graph.version)
         with self._store.changing() as connection:
             if connection.execute(update(graphs).where(which).values(after)).rowcount != 1:

@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, false
 
 from bailiwick.store.tables import NUMBER, metadata
 
@@ -36,6 +36,8 @@ graphs = Table(
     Column("version", BigInteger, nullable=False),
     Column("submitted_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),
+    Column("is_told", Boolean, nullable=False, server_default=false()),
+    Index("graphs_by_told", "is_told", "phase"),
     Index("graphs_by_tenant", "tenant", "graph_id"),
     Index("graphs_by_phase", "phase", "graph_id"),
     Index("graphs_by_key", "submitter", "key", unique=True),

@@ -27,7 +27,7 @@ from bailiwick.store.members.rows import MemberBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import job_attempts, jobs, work
 from bailiwick.vocab.errors import Damaged, LimitReached
-from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.graphs import GRAPH_KEY, FailureCategory
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 from bailiwick.vocab.values import check_integer
 
@@ -65,7 +65,7 @@ class JobBook:
                 return _taken(connection, new)
             own = update(jobs).where(jobs.c.job_id == job_id).values(array_id=job_id)
             connection.execute(own)
-            others = _values(replace(new, key=None)) | {"array_id": job_id}
+            others = _values(replace(new, key=None)) | {"array_id": job_id, "is_told": True}
             rows = [{**others, "array_index": index} for index in indices[1:]]
             if rows:
                 connection.execute(insert(jobs), rows)
@@ -291,6 +291,7 @@ def _values(new: NewJobRow) -> dict[str, Any]:
         "after": spell_after_cell(new.after),
         "retry_on": " ".join(new.retry_on) or None,
         "asks": _asks(new),
+        "is_told": (new.key or "").startswith(GRAPH_KEY),  # its graph is told of
     }
 
 

@@ -329,6 +329,8 @@ jobs = Table(
     Column("retry_on", String),
     Column("checkpoint", String),
     Column("interactive", Boolean, nullable=False, server_default=false()),
+    Column("is_told", Boolean, nullable=False, server_default=false()),
+    Index("jobs_by_told", "is_told", "phase"),
     Index("jobs_by_tenant", "tenant", "job_id"),
     Index("jobs_by_array", "array_id", "array_index"),
     Index("jobs_by_lease", "lease_id"),

@@ -4,14 +4,17 @@ Rules:
 
 - Counters count since this process began: Prometheus expects that, and knows what a restart is.
   Gauges are what the state says now.
+- What the state does not say now, for it could not be read or there is none left, is not told as it
+  was: of several replicas the greatest is taken, and an old value would stand for all of them.
 - A registry of our own; nothing that a library registers globally is told.
 - A word that is not among a label's words becomes ``other``: no caller can make a new series.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final
@@ -36,6 +39,7 @@ from bailiwick.telemetry.catalog import (
     TENANTS_MAX,
     MetricKind,
     Spec,
+    Whose,
 )
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation, RightsDenial
@@ -86,15 +90,22 @@ class Metrics:
         self._begin_at_zero()
 
     def _begin_at_zero(self) -> None:
-        """Have every counter of closed words there before it counts.
+        """Have every counter of closed words there before it counts, and those of ``other``.
 
         A series that first appears with a one has not increased, as Prometheus sees it, and an
-        alert that one event should raise would not be.
+        alert that one event should raise would not be. Tenants that share a label are met by
+        nobody beforehand, so what they share begins here.
         """
+        bounded = {**LABELS, TENANT: frozenset((OTHER,))}
         for spec in CATALOG:
-            if spec.kind is MetricKind.COUNTER and LABELS.keys() >= {*spec.labels}:
-                for words in product(*(sorted(LABELS[label]) for label in spec.labels)):
-                    self._child(spec.name, words)
+            if spec.kind is MetricKind.COUNTER and bounded.keys() >= {*spec.labels}:
+                for words in product(*(sorted(bounded[label]) for label in spec.labels)):
+                    self._begin(spec.name, words)
+
+    def _begin(self, name: str, words: tuple[str, ...]) -> None:
+        """Have a series there, at zero; the words are closed ones."""
+        made = self._made[name]
+        self._children[(name, *words)] = made.labels(*words) if words else made
 
     # -- counting ----------------------------------------------------------------------------
 
@@ -159,12 +170,23 @@ class Metrics:
         with self._lock:
             for name, rows in gauges.values.items():
                 self._put(name, rows.items())
+            self._forget_all_but(gauges.values)
             if self.submitted_ms is None and gauges.submitted_ms is not None:
                 self.submitted_ms = dict(gauges.submitted_ms)  # who waited before we began
             for score in gauges.scores:
                 self.observe("bailiwick_placement_score_ratio", score)
             gauges.scores.clear()  # sampled once, however often the same look is told
             return bytes(generate_latest(self.registry))
+
+    def _forget_all_but(self, told: Container[str]) -> None:
+        for spec in CATALOG:
+            is_states = spec.kind is MetricKind.GAUGE and spec.whose is Whose.JOURNAL
+            if is_states and spec.name not in told:
+                made = self._made[spec.name]
+                if spec.labels:
+                    made.clear()
+                else:
+                    made.set(math.nan)  # a metric without labels cannot be left out
 
     def _put(self, name: str, rows: Iterable[tuple[tuple[str, ...], float]]) -> None:
         spec, made = self.specs[name], self._made[name]

@@ -29,16 +29,16 @@ _R = PreemptionReason
 PREEMPTION_SIGNALS: Final[dict[PreemptionReason, Signal]] = {
     # Urgent priorities are claimed, not earned: a storm of these is somebody who claims them all.
     _R.PRIORITY_PREEMPTION: Signal.MISUSE,
-    # Sharing at work: the one over its share gives back, as was agreed.
-    _R.QUOTA_REBALANCE: Signal.ORDINARY,
+    # A few are sharing at work. Many at once: a quota was lowered far below what is held.
+    _R.QUOTA_REBALANCE: Signal.MISUSE,
     _R.BURST_CREDIT_EXHAUSTED: Signal.MISUSE,
     _R.BUDGET_EXHAUSTED: Signal.MISUSE,
     _R.COST_CAP_EVICTION: Signal.MISUSE,
     # An operator's word ends even guaranteed work: so would a stolen operator's.
     _R.OPERATOR_DRAIN: Signal.SECURITY,
     _R.OPERATOR_MIG_PROFILE_CHANGE: Signal.SECURITY,
-    # Announced beforehand, and nobody gains by it.
-    _R.MAINTENANCE_WINDOW: Signal.ORDINARY,
+    # One that was announced in time finds few left. One for the next minute ends all, as a drain.
+    _R.MAINTENANCE_WINDOW: Signal.SECURITY,
     _R.POLICY_VIOLATION_RECOVERY: Signal.SECURITY,
 }
 
@@ -51,7 +51,7 @@ REFUSALS: Final = (
     *(f"pull_{fault.value}" for fault in PullFault),
     "role_broadens",
     "foreign_project",
-    "needs_service_account",
+    *("needs_service_account", "needs_person"),
     "foreign_runtime",
     "needs_own_role",
     "needs_runtime_operator",

@@ -120,10 +120,16 @@ class Telemetry:
 
 
 class WatchedStore:
-    """A store whose commits are timed and whose failures are counted; all else is as it was."""
+    """A store whose commits are timed and whose failures are counted; all else is as it was.
+
+    So are failovers: somebody leads when a replica is refused the lead, or commits, which a leader
+    does all the time. From then to the first commit of the next leader may have been nobody.
+    """
 
     def __init__(self, store: JournalStore, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
+        self._led_at: float | None = None
+        self._takes_over = False
 
     def append(
         self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
@@ -135,13 +141,21 @@ class WatchedStore:
         except BaseException:
             self._metrics.count("bailiwick_journal_append_failures_total")
             raise
+        if self._takes_over and self._led_at is not None:
+            self._metrics.observe("bailiwick_failover_seconds", time.perf_counter() - self._led_at)
+        self._takes_over, self._led_at = False, begun
         if lines:
             self._metrics.observe("bailiwick_journal_append_seconds", time.perf_counter() - begun)
             self._metrics.observe("bailiwick_journal_append_records", len(lines))
 
     def lead(self, name: str, address: str) -> Leader | None:
         """Try to become the writer."""
-        return self._store.lead(name, address)
+        asked = time.perf_counter()
+        found = self._store.lead(name, address)
+        self._takes_over = found is not None
+        if found is None:
+            self._led_at = asked
+        return found
 
     def leader(self) -> Leader | None:
         """The last leader that was made."""

@@ -37,6 +37,8 @@ class TraceContext:
     tenant: str | None = None
     project: str | None = None
     action: str | None = None
+    is_passed_on: bool = False
+    """Whether another replica answered, and counts it."""
 
     @property
     def correlation_id(self) -> str:
@@ -74,6 +76,13 @@ def note(
     context.action = action or context.action
     if tenant is not None:
         context.tenant, context.project = tenant, project
+
+
+def note_passed_on() -> None:
+    """Another replica has answered this request."""
+    context = CURRENT.get()
+    if context is not None:
+        context.is_passed_on = True
 
 
 @contextmanager

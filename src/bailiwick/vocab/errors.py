@@ -9,8 +9,10 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Self
 
 
 class ErrorCode(StrEnum):
@@ -56,6 +58,14 @@ class BailiwickError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(f"{message} ({hint})" if hint else message)
         self.hint = hint
+        self.times: Mapping[str, int] = MappingProxyType({})
+        """Points in time that the message tells in milliseconds, by what they are: whoever has a
+        reader before him spells them as dates."""
+
+    def with_times(self, **times_ms: int) -> Self:
+        """The same, and which of its numbers are points in time."""
+        self.times = MappingProxyType(times_ms)
+        return self
 
 
 class InvalidValue(BailiwickError, ValueError):

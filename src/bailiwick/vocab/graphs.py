@@ -12,6 +12,10 @@ Rules:
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+GRAPH_KEY: Final = "graph-"
+"""How the keys of all jobs of graphs begin."""
 
 
 class GraphPhase(StrEnum):

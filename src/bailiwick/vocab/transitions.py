@@ -24,18 +24,34 @@ class NodeMode(StrEnum):
     MAINTENANCE = "maintenance"
     RETURNING = "returning"
     FENCE_LOST = "fence_lost"
+    CORDONED = "cordoned"
+    """Closed to new work only: what runs there may be renewed, and goes on to its end."""
 
 
 # Draining may be called off; fence_lost can strike whenever a teardown is unconfirmed, and only
 # an operator leaves it, through maintenance, never straight back to accepting work.
 NODE_MODE_EDGES: dict[NodeMode, frozenset[NodeMode]] = {
-    NodeMode.ACCEPTING: frozenset({NodeMode.DRAINING, NodeMode.FENCE_LOST}),
+    NodeMode.ACCEPTING: frozenset({NodeMode.DRAINING, NodeMode.FENCE_LOST, NodeMode.CORDONED}),
     NodeMode.DRAINING: frozenset({NodeMode.DRAINED, NodeMode.ACCEPTING, NodeMode.FENCE_LOST}),
     NodeMode.DRAINED: frozenset({NodeMode.MAINTENANCE, NodeMode.RETURNING}),
     NodeMode.MAINTENANCE: frozenset({NodeMode.RETURNING}),
     NodeMode.RETURNING: frozenset({NodeMode.ACCEPTING, NodeMode.FENCE_LOST}),
     NodeMode.FENCE_LOST: frozenset({NodeMode.MAINTENANCE}),
+    NodeMode.CORDONED: frozenset({NodeMode.ACCEPTING, NodeMode.DRAINING, NodeMode.FENCE_LOST}),
 }
+
+_BY_RETURNING = (NodeMode.RETURNING, NodeMode.ACCEPTING)
+WAYS_OPEN: dict[NodeMode, tuple[NodeMode, ...]] = {
+    NodeMode.ACCEPTING: (),
+    NodeMode.DRAINING: (NodeMode.ACCEPTING,),
+    NodeMode.DRAINED: _BY_RETURNING,
+    NodeMode.MAINTENANCE: _BY_RETURNING,
+    NodeMode.RETURNING: (NodeMode.ACCEPTING,),
+    NodeMode.FENCE_LOST: (),
+    NodeMode.CORDONED: (NodeMode.ACCEPTING,),
+}
+"""By mode, the modes through which a node takes leases again. One that is fenced has no such way:
+first a person says that it was looked after."""
 
 
 class RevokeState(StrEnum):
@@ -78,7 +94,9 @@ def check_mode_change(current: NodeMode, wanted: NodeMode) -> None:
     """Refuse an edge that the node-mode table does not have."""
     edges = NODE_MODE_EDGES[current]
     if wanted not in edges:
-        raise IllegalTransition("node_mode", current, wanted, tuple(sorted(edges)))
+        # The sentence is in histories that were recorded before nodes could be cordoned.
+        told = tuple(sorted(edges - {NodeMode.CORDONED}))
+        raise IllegalTransition("node_mode", current, wanted, told)
 
 
 def check_revoke_change(current: RevokeState, wanted: RevokeState) -> None:

@@ -1,10 +1,12 @@
-"""Amounts as people type and read them: bytes, lengths of time, cores and GPUs.
+"""Amounts as people type and read them: bytes, lengths of time, cores, GPUs and their kind.
 
 Rules:
 
 - Bytes and lengths of time have a unit, always: ``8GiB`` is 2**33, ``8GB`` is 8 * 10**9. ``8G``,
   which means one thing to one tool and another to the next, is refused.
 - What is spelled here is read back as the very same amount.
+- A generation of GPUs is understood by its word, without its maker, or by a model of it, in any
+  case. A model that more than one generation has had is not.
 
 >>> parse_bytes("mem", "8GiB"), parse_bytes("mem", "8GB"), spell_bytes(3 * 2**20)
 (8589934592, 8000000000, '3MiB')
@@ -20,6 +22,7 @@ from typing import Final
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI
+from bailiwick.vocab.words import HardwareGeneration
 
 BYTES_MAX: Final = 2**53 - 1
 SPAN_MS_MAX: Final = 2**52
@@ -128,3 +131,49 @@ def _milli(text: str) -> int | None:
         return int(Decimal(text) * MILLI)
     except InvalidOperation:  # pragma: no cover - the pattern admits none
         return None
+
+
+_G: Final = HardwareGeneration
+_MODELS: Final = {
+    _G.NVIDIA_VOLTA: "v100",
+    _G.NVIDIA_TURING: "t4",
+    _G.NVIDIA_AMPERE: "a2 a10 a16 a30 a40 a100 a800",
+    _G.NVIDIA_ADA: "l4 l20 l40 l40s",
+    _G.NVIDIA_HOPPER: "h20 h100 h200 h800 gh200",
+    _G.NVIDIA_BLACKWELL: "b100 b200 b300 gb200 gb300",
+    _G.AMD_MI200: "mi210 mi250 mi250x",
+    _G.AMD_MI300: "mi300a mi300x mi308x mi325x",
+    _G.AMD_MI350: "mi350x mi355x",
+    _G.GOOGLE_TPU_V5: "v5e v5p",
+    _G.GOOGLE_TPU_V6: "v6e",
+    _G.AWS_TRAINIUM2: "trn2",
+}
+"""Models by which people call a generation."""
+
+
+def _generation_words() -> dict[str, HardwareGeneration]:
+    found = {name: each for each, names in _MODELS.items() for name in names.split()}
+    for each in HardwareGeneration:
+        found |= {each.value: each, each.value.partition("_")[2] or each.value: each}
+    return found
+
+
+_GENERATIONS: Final = _generation_words()
+
+
+def parse_generation(name: str, text: str) -> HardwareGeneration:
+    """The generation that was meant; else an error that lists what there is.
+
+    >>> [parse_generation("generation", word).value for word in ("Hopper", "H100", "nvidia_ada")]
+    ['nvidia_hopper', 'nvidia_hopper', 'nvidia_ada']
+    """
+    word = text.strip().lower().replace("-", "_")
+    found = _GENERATIONS.get(word)
+    if found is not None:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, _GENERATIONS, 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    words = ", ".join(HardwareGeneration)
+    raise InvalidValue(name, text, f"one of {words}, or a model such as H100{hint}")

@@ -36,6 +36,8 @@ MILLI = 1000
 TTL_DEFAULT_MS = 3_600_000
 """The term of a lease of which none was asked for."""
 
+NOTE_CHARS_MAX = 240
+NOTE_TTL_MAX_MS = 366 * 86_400_000
 TERM_MAX_MS = 3_653 * 86_400_000
 """The longest term that anybody may be given: ten years."""
 

@@ -71,10 +71,18 @@ class PreemptionReason(StrEnum):
         """Whether a guaranteed lease is safe from this reason (operators and policy are not)."""
         return self not in _ENDS_GUARANTEED
 
+    @property
+    def makes_room(self) -> bool:
+        """Whether a lease goes so that somebody who waits gets its room, and stays if he does not.
+
+        What its owner may not know of him then (his name, in the course of what) is hidden.
+        """
+        return self in MAKES_ROOM
+
 
 _PREEMPTION_SUMMARY = {
     PreemptionReason.PRIORITY_PREEMPTION: "more urgent work was admitted and took the resources",
-    PreemptionReason.QUOTA_REBALANCE: "the owner was over its share; another tenant was admitted",
+    PreemptionReason.QUOTA_REBALANCE: "its owner held more than its quota allows",
     PreemptionReason.BURST_CREDIT_EXHAUSTED: "its owner ran above quota until burst credit ended",
     PreemptionReason.BUDGET_EXHAUSTED: "the owner's budget is spent and this work may end on that",
     PreemptionReason.COST_CAP_EVICTION: "a hard cost cap could no longer be kept",
@@ -83,6 +91,9 @@ _PREEMPTION_SUMMARY = {
     PreemptionReason.MAINTENANCE_WINDOW: "a scheduled maintenance window has begun",
     PreemptionReason.POLICY_VIOLATION_RECOVERY: "the node or the work no longer satisfies policy",
 }
+MAKES_ROOM = frozenset({PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.QUOTA_REBALANCE})
+"""The reasons for which room may be kept for somebody who waits."""
+
 _ENDS_GUARANTEED = frozenset(
     {
         PreemptionReason.OPERATOR_DRAIN,
@@ -211,6 +222,10 @@ class CapacityDenial(StrEnum):
     NODE_KEPT_APART = "node_kept_apart"
     NODES_CLOSED = "nodes_closed"
     TERM_RESERVED = "term_reserved"
+    NODES_MAINTAINED = "nodes_maintained"
+    NODE_MAINTAINED = "node_maintained"
+    NODES_BOOKED = "nodes_booked"
+    NODE_BOOKED = "node_booked"
 
 
 class RightsDenial(StrEnum):

@@ -353,7 +353,8 @@ class HistoryReader:
         if reason is None or is_told or event.lease_id in self._victims:
             return
         by_budget = reason in _OF_MONEY and self._has_budget(event.owner)
-        if by_budget or reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
+        by_window = reason is PreemptionReason.MAINTENANCE_WINDOW and self._open is Tick
+        if by_budget or by_window or reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
             self._tick(record)
             return
         draft = self._open
@@ -379,7 +380,7 @@ class HistoryReader:
         self._works[held.member.work].teardowns[held.member.index] = told
 
     def _mode(self, record: Record, event: NodeModeChanged) -> None:
-        if (event.before, event.after) == (NodeMode.DRAINING, NodeMode.DRAINED):
+        if event.by_window or (event.before, event.after) == (NodeMode.DRAINING, NodeMode.DRAINED):
             drains = isinstance(self._open, Draft) and self._open.mode is NodeMode.DRAINING
             if not drains:
                 self._tick(record)

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.vocab.words import FilterReason
-from bailiwick.wire.answers import Denial, Plan
+from bailiwick.wire.answers import Plan
 from bailiwick.wire.base import Model, UnderRules
+from bailiwick.wire.denials import Denial
 from bailiwick.wire.work import Remedy
 
 

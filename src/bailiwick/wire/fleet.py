@@ -7,7 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import SHARE_MAX, TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.values import (
+    NOTE_CHARS_MAX,
+    NOTE_TTL_MAX_MS,
+    SHARE_MAX,
+    TERM_MAX_MS,
+    WAITING_MAX,
+)
 from bailiwick.vocab.words import (
     AttestationState,
     Dimension,
@@ -16,6 +22,8 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
+from bailiwick.wire.health import HealthStanding, NodeTestOrder
+from bailiwick.wire.mig import Failure, MigOrder, NodeMig
 from bailiwick.wire.usage import Digits
 from bailiwick.wire.words import JobModeWord, LivenessWord
 
@@ -91,6 +99,43 @@ class NewNode(Inventory):
     node: Name
 
 
+class NodeHolder(Model):
+    """A lease on a node, whose it is, and its share of each of the devices that it has there.
+
+    ``fenced`` is one that is over, and of which something may still run: an operator clears it.
+    ``fenced_ms`` is since when, told where one node is read.
+    """
+
+    lease_id: int
+    tenant: str
+    project: str | None
+    lease_class: _LeaseClass
+    devices: list[int]
+    device_milli: int
+    cpu_milli: int
+    expires_ms: int
+    ending: bool
+    fenced: bool = False
+    fenced_ms: int | None = None
+
+
+class NodeNote(Model):
+    """A line that somebody who runs the fleet wrote about a node; its number ends it."""
+
+    note_id: int
+    text: str
+    author: str
+    since_ms: int
+    until_ms: int
+
+
+class NewNote(Model):
+    """One line about a node, and how long it is to stand there."""
+
+    text: Annotated[str, Field(min_length=1, max_length=NOTE_CHARS_MAX)]
+    ttl_ms: Annotated[int, Within(1, NOTE_TTL_MAX_MS)]
+
+
 class Node(Model):
     """A machine, what it has, whether it takes leases, and what is known of its life and trust.
 
@@ -100,11 +145,20 @@ class Node(Model):
     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
     members of apps that were granted it run on the host there.
 
+    ``maintained_ms`` is when its next maintenance begins, or began, and ``booked_ms`` when
+    it is booked next, or is booked now, whoever for. ``mig`` is there while its GPUs are
+    repartitioned, and after that has failed. ``health`` is what its agent found, for who may
+    read the whole fleet.
+
     ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
 
     ``free`` is what whoever asks could be given there now, whatever others hold, and
     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
     closed, or that a policy closes to him, it is nothing. A quota may leave less.
+
+    ``gpus_held_milli`` is what leases hold of each device, ``leases`` how many there are and
+    ``holders`` the first 64 of them, of those that whoever asks may read. ``notes`` are for who may
+    read the whole fleet.
     """
 
     node: str
@@ -120,12 +174,21 @@ class Node(Model):
     gpus: list[Gpu]
     labels: list[str]
     labels_given: list[str] = Field(default_factory=list)
+    maintained_ms: int | None = None
+    booked_ms: int | None = None
+    booked_until_ms: int | None = None
+    mig: NodeMig | None = None
+    health: HealthStanding | None = None
     topology: Topology = Field(default_factory=Topology)
     job_mode: JobModeWord | None = None
     agent_version: str | None = None
     host_members: bool = False
     free: Held | None = None
     gpus_free_milli: list[int] = Field(default_factory=list)
+    gpus_held_milli: list[int] = Field(default_factory=list)
+    leases: int = 0
+    holders: list[NodeHolder] = Field(default_factory=list)
+    notes: list[NodeNote] = Field(default_factory=list)
 
 
 class PictureNodes(Model):
@@ -192,19 +255,36 @@ class NodeLabels(Model):
 class Heard(Model):
     """A heartbeat was heard: how often one is expected, and after what silence a node is gone.
 
-    ``attest_nonce`` is there when the node is to prove itself again, with that nonce.
+    ``attest_nonce`` is there when the node is to prove itself again, with that nonce, ``mig``
+    while its GPUs are to be divided (the node is empty, and waits for its agent), and ``test``
+    while its machine is to be tested.
     """
 
     node: str
     beat_ms: int
     timeout_ms: int
     attest_nonce: str | None = None
+    mig: MigOrder | None = None
+    test: NodeTestOrder | None = None
+
+
+class MigReport(Model):
+    """How an agent fared with its order: the cause of its failure, or nothing if it is done.
+
+    ``inventory`` is what the machine has now.
+    """
+
+    change_id: Amount
+    cause: Failure | None = None
+    inventory: Inventory | None = None
 
 
 class ModeChange(Model):
     """Where to move a node in the mode table, and why; to ``draining`` evicts.
 
-    With ``evict`` false a drain only closes the node (a cordon): what runs there may end by itself.
+    With ``evict`` false a drain evicts nobody: what runs there may end by itself, but no term grows
+    any more, and the node is ``drained`` once it is empty. A node that is only to take no new work
+    is ``cordoned``.
     """
 
     mode: _Mode
@@ -217,6 +297,12 @@ class Eviction(Model):
     """Why a lease is ended against its holder's wish, and how long it may still take."""
 
     reason: OperatorReason = "operator_drain"
+    grace_ms: GraceMs | None = None
+
+
+class Rebalance(Model):
+    """How long leases that go because their owner is above its quota may still run."""
+
     grace_ms: GraceMs | None = None
 
 

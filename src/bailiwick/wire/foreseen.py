@@ -9,9 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import BudgetState, Dimension, HardwareGeneration
-from bailiwick.wire.answers import Denial, Done
+from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Amount, Model, Within
+from bailiwick.wire.denials import Denial
 from bailiwick.wire.fleet import Gpu, Held
 from bailiwick.wire.work import QueueEntry
 
@@ -62,9 +64,28 @@ class ModeConsequence(Model):
 
 
 class ModeSet(Done):
-    """A node has another mode; or (dry run) what that would do."""
+    """A node has another mode; or (dry run) what that would do.
 
+    ``mode`` is told of a node that was opened, or (dry run) would be: ``returning`` is one that is
+    tested before it takes work.
+    """
+
+    mode: Annotated[NodeMode, Field(strict=False)] | None = None
     consequence: ModeConsequence | None = None
+
+
+class LabelMoved(Model):
+    """What a label of a node said, and says now; null where there is none."""
+
+    key: str
+    was: str | None
+    now: str | None
+
+
+class LabelsSet(Done):
+    """A node has these labels; or (dry run) would have. ``seq`` is null if it had them already."""
+
+    labels: list[LabelMoved] = Field(default_factory=list)
 
 
 class TouchedOnes(Model):
@@ -113,6 +134,47 @@ class QuotaSet(Done):
     """A tenant or project has another quota; or (dry run) what that would do."""
 
     consequence: QuotaConsequence | None = None
+
+
+class SurplusLease(LeavingLease):
+    """Such a lease, what it holds, and what its loss is reckoned at.
+
+    A gang's loss is told with its first member.
+    """
+
+    project: str | None
+    cost: int
+    held: Held
+
+
+class SurplusHeld(Model):
+    """By how much one limit is passed, in milli-shares where it is of GPUs: now, and afterwards."""
+
+    over: int
+    over_after: int
+    """More than nothing where only guaranteed leases are left, or too many would have to go."""
+
+
+class RebalanceConsequence(Model):
+    """Which leases would bring a tenant or project back inside its quota."""
+
+    over: dict[_Dimension, SurplusHeld]
+    gpu_over: dict[_Generation, SurplusHeld]
+    leaving: int
+    """Leases that would be ended, with all members of their gangs."""
+    gangs: int
+    cost: int
+    """What the loss of all is reckoned at; lower priorities and spot leases are cheap."""
+    until_ms: int
+    """When the last of them has to be gone."""
+    leases: list[SurplusLease]
+    """The first of them."""
+
+
+class QuotaRebalanced(Done):
+    """Who holds more than its quota was told to give it back; or (dry run) what that would end."""
+
+    consequence: RebalanceConsequence | None = None
 
 
 class BudgetConsequence(Model):

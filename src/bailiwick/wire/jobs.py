@@ -9,8 +9,8 @@ from pydantic import Field
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.job_addresses import AFTER_MAX
 from bailiwick.vocab.jobs import JobPhase
-from bailiwick.wire.answers import Denial
 from bailiwick.wire.base import Model, Name
+from bailiwick.wire.denials import Denial
 from bailiwick.wire.work import Asked, LeaseRequest
 
 _Phase = Annotated[JobPhase, Field(strict=False)]

@@ -63,3 +63,14 @@ class Settings(Model):
     aging_ceiling: _Priority = Priority.HIGH
     offer_platform_managed: bool = False
     """Whether the platform runs control planes of apps for tenants."""
+    rebalance_ms: Annotated[int, Within(0, 2**52)] = 0
+    """How long a request must have lacked capacity before those go who are above their quota; 0
+    for never."""
+    booking_wait_ms: Annotated[int, Within(0, 31 * 86_400_000)] = 900_000
+    """How long a booked node may be unused before it is given back, where a booking does not say;
+    0 for to the end of the booking."""
+    booking_wait_max_ms: Annotated[int, Within(1, 31 * 86_400_000)] = 3_600_000
+    """The longest such wait that who is not of the fleet may ask for."""
+    health_drain_milli: Annotated[int, Within(1, 1_000)] = 100
+    test_wait_ms: Annotated[int, Within(10_000, 86_400_000)] = 600_000
+    test_every_ms: Annotated[int, Within(0, 2**52)] = 0

@@ -15,9 +15,10 @@ from bailiwick.vocab.words import (
     PendingReason,
     Priority,
 )
-from bailiwick.wire.answers import Denial, Estimate
+from bailiwick.wire.answers import Estimate
 from bailiwick.wire.apps import WORD_PATTERN
 from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, UnderRules, Within
+from bailiwick.wire.denials import Denial
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
 
@@ -73,7 +74,8 @@ class Lease(Model):
     """A hold on resources.
 
     ``cores`` says how many lie under which cache; ``null`` where that is not known, so that they
-    may be anywhere on the node.
+    may be anywhere on the node. ``maintained_ms`` is when the next maintenance of its node begins:
+    its term does not grow beyond that.
     """
 
     lease_id: int
@@ -91,6 +93,7 @@ class Lease(Model):
     gang: int | None
     job_labels: list[str] = Field(default_factory=list)
     cores: list[CacheShare] | None = None
+    maintained_ms: int | None = None
 
 
 class NodeTree(Model):

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 import pytest
 
 from bailiwick.agent.attestation import NotAccepted
+from bailiwick.agent.dividing import NotWanted
+from bailiwick.agent.health.watching import TooSoon
 from bailiwick.agent.heartbeat import Away, NotKnown
 from bailiwick.agent.minting import MintRequest
 from bailiwick.agent.server import HttpServer
@@ -18,6 +20,7 @@ from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client
 from bailiwick.server.problems import PROBLEMS
 from bailiwick.vocab.errors import ErrorCode
+from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation
 from bailiwick.wire.answers import TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
@@ -118,3 +121,29 @@ def test_a_lease_that_is_hidden_is_no_such_lease_and_all_else_is_away(fails: Fai
     for error in (odd, refusal(EdgeCode.FORBIDDEN), refusal(ErrorCode.UNAVAILABLE)):
         with pytest.raises(Away):
             fails(error).leave("n1", WISH)
+
+
+WRONG = (HealthFinding(HealthCheck.ECC, HealthLevel.FAIL, 3, 2),)
+
+
+@pytest.mark.parametrize(
+    ("error", "meaning"),
+    [
+        (refusal(ErrorCode.CONFLICT), NotWanted),
+        (refusal(ErrorCode.NOT_FOUND), NotWanted),
+        (refusal(EdgeCode.METHOD_NOT_ALLOWED), NotWanted),
+        (Misunderstood("http://x", "what", correlation_id="c"), NotWanted),
+        (refusal(ErrorCode.UNAVAILABLE), Away),
+        (refusal(EdgeCode.RATE_LIMITED), TooSoon),
+        (GONE, Away),
+        (refusal(EdgeCode.FORBIDDEN), Refusal),
+    ],
+)
+def test_a_refusal_of_what_is_wrong_with_a_machine_has_one_meaning(
+    fails: Fails, error: Exception, meaning: type[Exception]
+) -> None:
+    server = fails(error)
+    with pytest.raises(meaning):
+        server.tell_health("n1", WRONG, can_test=True)
+    with pytest.raises(meaning):
+        server.tell_tested("n1", 7, findings=WRONG, took_ms=10**12)

@@ -67,6 +67,26 @@ def test_no_name_opens_what_hands_out_credentials() -> None:
         assert not is_allowed(address, networks=everything)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("169.254.169.254", "169.254.170.2", "169.254.0.23", "100.100.100.200", "192.0.0.192"),
+        *("168.63.129.16", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42"),
+        *("fe80::a9fe:a9fe", "::ffff:100.100.100.200", "::ffff:168.63.129.16"),
+    ],
+)
+def test_no_cloud_hands_out_credentials_whatever_an_operator_allows(address: str) -> None:
+    assert not is_allowed(address, private=True)
+    assert not is_allowed(address)
+    assert not is_allowed(address, networks=[ip_network("0.0.0.0/0"), ip_network("::/0")])
+
+
+def test_what_is_beside_a_clouds_own_addresses_is_as_before() -> None:
+    for address in ("100.100.100.201", "192.0.0.191", "fd00:ec3::254", "fd00:42::43"):
+        assert is_allowed(address, private=True)
+    assert is_allowed("168.63.129.17")
+
+
 def test_a_name_that_leads_in_and_out_leads_nowhere() -> None:
     assert are_allowed(["93.184.216.34", "2606:4700::1111"])
     assert not are_allowed(["93.184.216.34", "10.0.0.1"])

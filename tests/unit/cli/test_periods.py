@@ -53,7 +53,8 @@ def test_an_end_can_be_said_as_a_span_from_now() -> None:
     week = 7 * 86_400_000
     assert -1_000 <= parse_until("--until", "+7d") - parse_time("--from", "now") - week <= 1_000
     assert parse_until("--until", "2026-11-01") == parse_time("--from", "2026-11-01")
-    for wrong in ("tomorrow", "7d", "+d", "+7", "+-7d"):
+    assert abs(parse_until("--from", "5m") - parse_until("--from", "+5m")) <= 1_000
+    for wrong in ("tomorrow", "7", "+d", "+7", "+-7d"):
         with pytest.raises(InvalidValue, match=r"\+7d for in a week"):
             parse_until("--until", wrong)
 
@@ -66,6 +67,15 @@ def test_times_are_utc_unless_they_say_otherwise() -> None:
     for wrong in ("1969-12-31", "tomorrow", "-h", "2026-13-01"):
         with pytest.raises(InvalidValue, match="--from"):
             parse_time("--from", wrong)
+
+
+def test_a_span_alone_is_so_long_ago_where_the_past_is_asked_about() -> None:
+    begin, end = parse_period(None, since="2h", until="5m")
+    assert begin is not None
+    assert end is not None
+    now = parse_time("--from", "now")
+    assert 7_199_000 <= now - begin <= 7_202_000
+    assert 299_000 <= now - end <= 302_000
 
 
 def test_a_month_stands_alone() -> None:

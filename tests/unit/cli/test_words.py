@@ -25,6 +25,7 @@ from bailiwick.tools.job_files.words import WORDS
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as ans
+from bailiwick.wire import denials as den
 from bailiwick.wire.problem import EdgeCode, Problem
 
 DENIALS = get_args(get_args(ans.Denial)[0])
@@ -76,7 +77,7 @@ def detail_of(denied: ans.Denial) -> DenialDetail:
     values: dict[str, Any] = {name: getattr(denied, name) for name in names}
     if "denied_scope" in type(denied).model_fields:
         values["scope"] = QuotaScope.of(*denied.denied_scope)  # type: ignore[union-attr, misc]
-    if isinstance(denied, ans.GpuGenerationLimitExceeded):
+    if isinstance(denied, den.GpuGenerationLimitExceeded):
         values["generation"] = denied.denied_generation
     kinds = {kind.code.value: kind for kind in get_args(DenialDetail)}
     found: DenialDetail = kinds[denied.detail](**values)
@@ -121,7 +122,7 @@ def test_a_refusal_says_what_a_fix_and_the_id_in_one_line() -> None:
 
 
 def test_a_refused_request_is_told_by_its_decision() -> None:
-    decision = {"answer": "refused", "denied": denial(ans.NotEnoughFree).model_dump(mode="json")}
+    decision = {"answer": "refused", "denied": denial(den.NotEnoughFree).model_dump(mode="json")}
     line, code = tell(problem("refused", decision=decision)) or ("", 0)
     assert line.startswith("refused: ")
     assert "of memory free in all" in line

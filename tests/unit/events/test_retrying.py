@@ -20,7 +20,7 @@ from bailiwick.vocab.apps import DeliveryFault
 PACE = RetryPace()
 chances = st.floats(0, 1, exclude_max=True)
 outcomes: st.SearchStrategy[SendOutcome] = st.one_of(
-    st.builds(Answered, st.integers(100, 599), st.none() | st.integers(0, 10**9)),
+    st.builds(Answered, st.integers(100, 599), st.none() | st.integers(0, 10**9), st.booleans()),
     st.builds(NotReached, st.sampled_from(list(DeliveryFault))),
 )
 
@@ -34,9 +34,11 @@ def test_a_try_ends_well_or_is_bounded(
     assert isinstance(step, Delivered) is good
     if isinstance(step, TryAgain):
         assert tries < PACE.tries_max
+        assert not (isinstance(outcome, Answered) and outcome.is_final)
         assert PACE.first_ms <= step.at_ms - now_ms <= PACE.most_ms * 1.5
     if isinstance(step, GivenUp):
-        assert tries >= PACE.tries_max or step.fault is DeliveryFault.GONE
+        is_final = isinstance(outcome, Answered) and outcome.is_final
+        assert tries >= PACE.tries_max or step.fault is DeliveryFault.GONE or is_final
 
 
 @given(st.integers(1, 30), chances)

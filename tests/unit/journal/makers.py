@@ -30,8 +30,10 @@ from bailiwick.journal.fields import (
     Text,
     Words,
 )
+from bailiwick.journal.kinds.health import FINDING
 from bailiwick.journal.kinds.money import UNIT_PRICE
 from bailiwick.journal.words import KindScope
+from bailiwick.vocab.health import HealthCheck, HealthLevel
 
 ORIGIN = "log.example/fleet"
 SIGNER = SeedSigner(ORIGIN, bytes(range(32)))
@@ -50,6 +52,13 @@ _SPELLED = {
     DIGEST: hashes,
     LABEL: labels,
     UNIT_PRICE: st.builds("{}/{}={}".format, names, names, st.integers(0, 10**15 - 1)),
+    FINDING: st.builds(
+        "{}/{}/{}/{}/{}/{}".format,
+        st.sampled_from(HealthCheck),
+        st.sampled_from(HealthLevel),
+        st.just("-") | st.integers(0, 63),
+        *[st.integers(0, 10**15 - 1)] * 3,
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from bailiwick.fleet.resources import Resources
 from bailiwick.fleet.topology import NUMA_MAX, CacheDomain, NodeTopology
 from bailiwick.iam import GivenBy
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.journal.words import CancelCause
+from bailiwick.journal.words import CancelCause, NoteOutcome
 from bailiwick.kernel import Settings
 from bailiwick.kernel.commands import Tick
 from bailiwick.kernel.fleet.commands import (
@@ -20,7 +20,11 @@ from bailiwick.kernel.fleet.commands import (
     ChangeSettings,
     DepartNode,
     Elect,
+    EndNote,
     LabelNode,
+    NoteNode,
+    OpenNode,
+    RebalanceQuota,
     RegisterNode,
     SetQuota,
     SetShare,
@@ -31,6 +35,8 @@ from bailiwick.kernel.fleet.events import (
     NodeDeparted,
     NodeLabelled,
     NodeModeChanged,
+    NodeNoted,
+    NodeNoteEnded,
     NodeRegistered,
     QuotaChanged,
     SettingsChanged,
@@ -103,11 +109,16 @@ from bailiwick.vocab.words import (
 from tests.unit.journal.makers import amounts, hashes, names, principals
 from tests.unit.kernel import (
     app_makers,
+    booking_makers,
+    cell_makers,
     exec_makers,
     graph_makers,
+    health_makers,
     iam_makers,
     instance_makers,
     isolation_makers,
+    maintenance_makers,
+    mig_makers,
     money_makers,
     shared_makers,
     trust_makers,
@@ -119,6 +130,9 @@ maybe_names = st.none() | names
 generations = st.sampled_from(list(HardwareGeneration))
 reasons = st.sampled_from(list(PreemptionReason))
 models = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
+note_lines = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=20).map(
+    lambda text: f"see {text}"
+)
 labels = st.dictionaries(names, names, max_size=3)
 given_labels = st.dictionaries(
     names.map(lambda key: f"x{key[:60]}"), names, min_size=1, max_size=3
@@ -228,6 +242,12 @@ def settings(draw: st.DrawFn) -> Settings:
         clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
         outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
+        rebalance_ms=draw(st.integers(0, 2**52)),
+        booking_wait_ms=draw(st.integers(0, 31 * 86_400_000)),
+        booking_wait_max_ms=draw(st.integers(1, 31 * 86_400_000)),
+        health_drain_milli=draw(st.integers(1, 1_000)),
+        test_wait_ms=draw(st.integers(10_000, 86_400_000)),
+        test_every_ms=draw(st.integers(0, 2**52)),
         job_mem_bytes_per_core=draw(st.integers(1, 2**40)),
         reservations_max=draw(st.integers(1, 64)),
         slips_max=draw(ids),
@@ -316,7 +336,12 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     NodeRegistered: st.builds(NodeRegistered, names, machines),
     NodeDeparted: st.builds(NodeDeparted, names, lists, amounts, st.none() | times),
     NodeLabelled: st.builds(NodeLabelled, names, given_labels, given_labels),
-    NodeModeChanged: st.builds(NodeModeChanged, names, modes, modes, st.booleans()),
+    NodeNoted: st.builds(NodeNoted, names, ids, note_lines, principals, times),
+    NodeNoteEnded: st.builds(NodeNoteEnded, names, ids, st.sampled_from(list(NoteOutcome))),
+    NodeModeChanged: st.builds(
+        lambda node, before, after, how: NodeModeChanged(node, before, after, *how),
+        *(names, modes, modes, st.sampled_from([(True,), (False,), (True, True)])),
+    ),
     NodeQuarantined: st.builds(NodeQuarantined, names, names, st.none() | hashes, st.booleans()),
     NodeQuarantineLifted: st.builds(
         NodeQuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
@@ -382,10 +407,15 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
+    **maintenance_makers.EVENTS,
+    **mig_makers.EVENTS,
+    **booking_makers.EVENTS,
+    **health_makers.EVENTS,
     **app_makers.EVENTS,
     **instance_makers.EVENTS,
     **shared_makers.EVENTS,
     **iam_makers.EVENTS,
+    **cell_makers.cell_events(requests),
 }
 graces = st.none() | st.integers(0, 2**52)
 seen = st.none() | hashes
@@ -413,7 +443,11 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     | st.builds(LiftQuarantine, names, st.just(True), names),
     SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen)
     | st.builds(SetQuota, names, quotas(), names, seen, st.sampled_from(list(GivenBy))),
+    OpenNode: st.builds(OpenNode, names),
+    NoteNode: st.builds(NoteNode, names, note_lines, principals, st.integers(1, 10**9)),
+    EndNote: st.builds(EndNote, names, ids),
     LabelNode: st.builds(LabelNode, names, given_labels, st.just(())),
+    RebalanceQuota: st.builds(RebalanceQuota, names, maybe_names, graces),
     SetShare: st.builds(SetShare, names, st.integers(1, 10**6), maybe_names),
     ChangeSettings: st.builds(ChangeSettings, settings(), seen),
     Elect: st.builds(Elect, ids, names, st.text(max_size=9)),
@@ -423,8 +457,13 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,
+    **maintenance_makers.COMMANDS,
+    **mig_makers.COMMANDS,
+    **booking_makers.COMMANDS,
+    **health_makers.COMMANDS,
     **app_makers.COMMANDS,
     **instance_makers.COMMANDS,
     **shared_makers.COMMANDS,
     **iam_makers.COMMANDS,
+    **cell_makers.cell_commands(requests),
 }

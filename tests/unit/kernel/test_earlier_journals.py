@@ -46,7 +46,17 @@ def replayed(lines: list[bytes]) -> Kernel:
 
 
 def test_there_are_some() -> None:
-    assert NAMES == ["busy-5-guarded", "busy-7", "money-3", "people-9"]
+    assert NAMES == ["bookings-155", "busy-5-guarded", "busy-7", "money-3", "people-9"]
+
+
+def test_the_state_is_what_it_was_byte_for_byte() -> None:
+    name = "bookings-155"
+    journal, snapshot = (
+        gzip.decompress((FOLDER / f"{name}.{kind}.gz").read_bytes())
+        for kind in ("journal", "snapshot")
+    )
+    assert encode(replayed(journal.splitlines(keepends=True)).state) == snapshot
+    assert encode(decode(snapshot, sha256(snapshot).hexdigest())) == snapshot
 
 
 def test_who_holds_what_and_who_waits_is_what_the_records_say(

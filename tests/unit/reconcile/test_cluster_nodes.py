@@ -24,14 +24,15 @@ from bailiwick.executors.clusters import (
 )
 from bailiwick.fleet.liveness import HeartbeatRule
 from bailiwick.fleet.node import EXECUTOR_LABEL, NodeCapacity
-from bailiwick.kernel import ChangeMode, Envelope
-from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
+from bailiwick.kernel import ChangeMode, Envelope, Refused, Submit
+from bailiwick.reconcile.clusters.gates import Agreement, agree
 from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.beats import Beats
 from bailiwick.vocab.errors import Unavailable
-from bailiwick.vocab.transitions import NODE_MODE_EDGES, NodeMode
+from bailiwick.vocab.transitions import NODE_MODE_EDGES, WAYS_OPEN, NodeMode
 from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S, until
 
@@ -62,11 +63,11 @@ def test_both_sides_agree_and_what_others_closed_there_is_never_opened(acts: lis
                 case Agreement.NOTHING:
                     pass
                 case Agreement.CLOSE_HERE:
-                    assert M.DRAINING in NODE_MODE_EDGES[mode]
-                    mode, is_noted = M.DRAINING, True
+                    assert M.CORDONED in NODE_MODE_EDGES[mode]
+                    mode, is_noted = M.CORDONED, True
                 case Agreement.OPEN_HERE:
                     assert is_noted
-                    for each in way_back(mode):
+                    for each in WAYS_OPEN[mode]:
                         assert each in NODE_MODE_EDGES[mode]
                         mode = each
                     is_noted = False
@@ -90,6 +91,7 @@ class PaperCluster:
     def __init__(self, **nodes: NodeGate) -> None:
         self.gates = dict(nodes)
         self.is_there = self.may_close = True
+        self.has = SMALL
         self.may_answer, self.is_asked = threading.Event(), threading.Event()
         self.may_answer.set()
 
@@ -99,7 +101,7 @@ class PaperCluster:
             assert self.may_answer.wait(WAIT_S)
         if not self.is_there:
             raise Unavailable("the cluster", "is away")
-        return {name: ClusterNode(SMALL, gate) for name, gate in self.gates.items()}
+        return {name: ClusterNode(self.has, gate) for name, gate in self.gates.items()}
 
     def set_open(self, node: str, *, is_open: bool) -> bool:
         if not self.may_close:
@@ -151,10 +153,10 @@ def test_what_the_cluster_closes_is_closed_here_and_opened_again_also_after_a_re
     cluster = PaperCluster(h1=NodeGate.OPEN, h2=NodeGate.CLOSED)
     duty = house.duty(house.hands("one", cluster))
     assert duty.once() == ("h1", "h2")
-    assert (house.mode("h1"), house.mode("h2").value[:5]) == (M.ACCEPTING, "drain")
+    assert (house.mode("h1"), house.mode("h2")) == (M.ACCEPTING, M.CORDONED)
     cluster.gates = {"h1": NodeGate.CLOSED, "h2": NodeGate.OPEN}
     house.duty(house.hands("one", cluster)).once()  # another life: who closed it was kept
-    assert (house.mode("h1").value[:5], house.mode("h2")) == ("drain", M.ACCEPTING)
+    assert (house.mode("h1"), house.mode("h2")) == (M.CORDONED, M.ACCEPTING)
 
 
 def test_what_is_closed_here_is_closed_there_and_opened_with_it(house: House) -> None:
@@ -245,3 +247,32 @@ def test_a_node_bears_the_name_of_its_executor(house: House) -> None:
     house.duty(house.hands("one", PaperCluster(h1=NodeGate.OPEN), kind="cluster")).once()
     labels = house.runner.read(lambda view: view.state.ledger.entry("h1").capacity.labels)
     assert labels[EXECUTOR_LABEL] == "cluster"
+
+
+def test_a_machine_that_is_another_now_is_at_no_time_none(house: House) -> None:
+    """Whoever asks in that moment for what only it has would be told that it never can be had."""
+    cluster = PaperCluster(h1=NodeGate.OPEN)
+    duty = house.duty(house.hands("one", cluster))
+    duty.once()
+    stop, told = threading.Event(), Counter[str]()
+    labels = {EXECUTOR_LABEL: "paper"}
+    request = PlacementRequest(tenant="lab", cpu_cores=SMALL.cpu_cores + 2, labels=labels)
+
+    def ask() -> None:
+        while not stop.is_set():
+            answer = house.runner.execute(Envelope(Submit(request, wait=False)))
+            assert isinstance(answer, Refused)
+            told[type(answer.denied.detail).__name__] += 1
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for each in askers:
+        each.start()
+    try:
+        for turn in range(60):
+            cluster.has = NodeCapacity(SMALL.cpu_cores + turn % 2, 2**30)
+            duty.once()
+    finally:
+        stop.set()
+        for each in askers:
+            each.join(WAIT_S)
+    assert len(told) == 1, told

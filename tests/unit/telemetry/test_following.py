@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bailiwick.ports import Leader
 from bailiwick.runtime.feed import DurableLines
 from bailiwick.telemetry.metrics import Gauges
 from bailiwick.telemetry.telemetry import BACKLOG_MAX, Telemetry, WatchedStore
@@ -83,6 +84,58 @@ def test_commits_are_timed_and_failures_counted(tmp_path: Path) -> None:
     assert value("bailiwick_journal_append_records_sum") == 2
     assert value("bailiwick_journal_append_failures_total") == 1
     assert store.name == "beyond the port"
+    telemetry.close()
+
+
+class LedStore(FailingStore):
+    """A store that lets somebody lead or not, as it is told."""
+
+    leader: Leader | None = None
+
+    def lead(self, name: str, address: str) -> Leader | None:
+        return self.leader
+
+
+def failovers(telemetry: Telemetry) -> tuple[float, float]:
+    value = telemetry.metrics.registry.get_sample_value
+    name = "bailiwick_failover_seconds"
+    return value(f"{name}_count") or 0, value(f"{name}_sum") or 0
+
+
+def test_a_failover_is_measured_by_who_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telemetry, inner, now = Telemetry.open(tmp_path), LedStore(), [100.0]
+    monkeypatch.setattr("bailiwick.telemetry.telemetry.time.perf_counter", lambda: now[0])
+    store = WatchedStore(inner, telemetry.metrics)  # type: ignore[arg-type]
+    assert store.lead("two", "") is None  # another leads
+    now[0] = 104.0
+    assert store.lead("two", "") is None
+    inner.leader, now[0] = Leader(5, "two", ""), 110.0
+    assert store.lead("two", "") is not None
+    assert failovers(telemetry) == (0, 0), "nothing is decided yet"
+    now[0] = 111.0
+    store.append(5, 0, [b"elected"])
+    assert failovers(telemetry) == (1, 7)
+    now[0] = 115.0
+    store.append(5, 1, [])
+    assert failovers(telemetry) == (1, 7), "it leads already"
+    with pytest.raises(Unavailable):
+        store.append(0, 1, [b"lost"])
+    now[0] = 135.0
+    assert store.lead("two", "") is not None
+    store.append(6, 1, [b"elected"])
+    assert failovers(telemetry) == (2, 27), "it lost the store, and nobody else led meanwhile"
+    telemetry.close()
+
+
+def test_the_first_leader_of_all_took_over_from_nobody(tmp_path: Path) -> None:
+    telemetry, inner = Telemetry.open(tmp_path), LedStore()
+    store = WatchedStore(inner, telemetry.metrics)  # type: ignore[arg-type]
+    inner.leader = Leader(1, "one", "")
+    assert store.lead("one", "") is not None
+    store.append(1, 0, [b"elected"])
+    assert failovers(telemetry) == (0, 0)
     telemetry.close()
 
 

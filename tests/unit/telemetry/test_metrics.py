@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,22 @@ def test_a_gauge_that_is_gone_is_not_told_any_more() -> None:
     assert value(metrics, "bailiwick_nodes", mode="draining") == 3
 
 
+def test_a_state_that_cannot_be_read_is_not_told_as_it_was() -> None:
+    metrics, gauges = Metrics(), Gauges()
+    gauges.put("bailiwick_fenced_leases", 3)
+    gauges.put("bailiwick_gpus", 8, "nvidia_hopper", "free")
+    gauges.put("bailiwick_cells", 1, "cut_off")
+    metrics.set("bailiwick_booking_series_unbooked", 2)
+    metrics.expose(gauges)
+    metrics.expose(Gauges())
+    assert value(metrics, "bailiwick_gpus", generation="nvidia_hopper", gpu_use="free") is None
+    assert value(metrics, "bailiwick_cells", standing="cut_off") is None
+    assert math.isnan(value(metrics, "bailiwick_fenced_leases") or 0)
+    assert value(metrics, "bailiwick_booking_series_unbooked") == 2, "it is the replica's own"
+    metrics.expose(gauges)
+    assert value(metrics, "bailiwick_fenced_leases") == 3
+
+
 def test_counters_are_there_before_they_count() -> None:
     """Else the first event would be no increase, and an alert on one event would stay silent."""
     metrics = Metrics()
@@ -190,6 +207,29 @@ def test_counters_are_there_before_they_count() -> None:
     assert (
         value(metrics, "bailiwick_preemptions_total", tenant="lab", reason="quota_rebalance") == 0
     )
+
+
+def test_what_tenants_beyond_the_bound_share_begins_at_zero() -> None:
+    """Every counter with a tenant: nobody meets these tenants before their first event."""
+    metrics = Metrics()
+    told = {
+        (metric.name + "_total", *sorted(sample.labels.items()))
+        for metric in metrics.registry.collect()
+        for sample in metric.samples
+        if sample.labels.get(TENANT) == OTHER and sample.value == 0
+    }
+    for spec in CATALOG:
+        if spec.kind is MetricKind.COUNTER and TENANT in spec.labels:
+            rest = [label for label in spec.labels if label != TENANT]
+            for words in product(*(LABELS[label] for label in rest)):
+                labels = {TENANT: OTHER, **dict(zip(rest, words, strict=True))}
+                assert (spec.name, *sorted(labels.items())) in told
+    for number in range(TENANTS_MAX):
+        metrics.word(TENANT, f"t{number}")
+    name, labels = "bailiwick_preemptions_total", {TENANT: OTHER, "reason": "cost_cap_eviction"}
+    assert value(metrics, name, **labels) == 0
+    metrics.follow(preempted("cost_cap_eviction", "late"))
+    assert value(metrics, name, **labels) == 1
 
 
 def test_tenants_beyond_the_bound_share_a_label() -> None:
@@ -282,7 +322,8 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     assert {*ReplicaRole} == LABELS["role"]
     assert {*Against} == LABELS["against"]
     closed = {*NodeMode} - {NodeMode.ACCEPTING}
-    assert {str(mode) for mode in closed} | {"free", "leased", "quarantined", "gated"} == {*GpuUse}
+    held = {"leased", "claimed", "fenced"}
+    assert {str(mode) for mode in closed} | held | {"free", "quarantined", "gated"} == {*GpuUse}
     assert {str(status) for status in STATUSES} == LABELS["status"]
     assert not {role.value for role in Role} & LABELS["role"]
 
@@ -298,4 +339,4 @@ def test_the_manual_tells_every_metric() -> None:
 
 def row(spec: Any) -> str:
     labels = ", ".join(spec.labels) or "-"
-    return f"| `{spec.name}` | {spec.kind} | {labels} | {spec.says} |"
+    return f"| `{spec.name}` | {spec.kind} | {spec.whose} | {labels} | {spec.says} |"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -11,6 +11,7 @@ from bailiwick.vocab.transitions import (
     NODE_MODE_EDGES,
     REVOKE_EDGES,
     REVOKE_STATES,
+    WAYS_OPEN,
     NodeMode,
     RevokeState,
     check_mode_change,
@@ -20,12 +21,13 @@ from bailiwick.vocab.transitions import (
 # Written out here a second time, by hand and in words, from the design (section 5), and of leases
 # from the decision on who gets a place back (ADR 15).
 MODES = """
-accepting -> draining fence_lost
+accepting -> draining fence_lost cordoned
 draining -> drained accepting fence_lost
 drained -> maintenance returning
 maintenance -> returning
 returning -> accepting fence_lost
 fence_lost -> maintenance
+cordoned -> accepting draining fence_lost
 """
 STATES = """
 active -> revoke_warning expired
@@ -61,7 +63,8 @@ def test_a_node_changes_mode_along_the_table_and_no_other_way(
         check_mode_change(current, wanted)
     told = refused.value
     assert (told.machine, told.current, told.wanted) == ("node_mode", current, wanted)
-    assert told.allowed == tuple(sorted(allowed))
+    # Recorded histories have the sentence of before there were cordoned nodes.
+    assert told.allowed == tuple(sorted(allowed - {"cordoned"}))
 
 
 @pytest.mark.parametrize(("current", "wanted"), list(product(RevokeState, RevokeState)))
@@ -102,6 +105,20 @@ def test_every_mode_can_be_left_for_accepting_in_the_end(start: NodeMode) -> Non
 @pytest.mark.parametrize("start", list(RevokeState))
 def test_every_ending_can_reach_an_end(start: RevokeState) -> None:
     assert reachable(STATE_EDGES, start.value) & TERMINAL
+
+
+@pytest.mark.parametrize("start", list(NodeMode))
+def test_the_way_open_is_the_shortest_along_the_table_but_not_for_a_node_that_is_fenced(
+    start: NodeMode,
+) -> None:
+    way = WAYS_OPEN[start]
+    modes = [start, *way]
+    assert all(after in NODE_MODE_EDGES[before] for before, after in pairwise(modes))
+    if start in (NodeMode.ACCEPTING, NodeMode.FENCE_LOST):
+        assert way == ()
+        return
+    assert way[-1] is NodeMode.ACCEPTING
+    assert len(way) == (1 if "accepting" in MODE_EDGES[start] else 2)
 
 
 def test_a_node_whose_fence_was_lost_never_goes_straight_back_to_work() -> None:

@@ -70,6 +70,7 @@ SPELLED: dict[type[StrEnum], str] = {
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
         " room_claimed room_reserved nodes_kept_apart not_enough_free fragmented victims_leaving"
         " node_closed node_kept_apart nodes_closed term_reserved"
+        " nodes_maintained node_maintained nodes_booked node_booked"
     ),
     RightsDenial: (
         "scope_closed priority_too_high lease_class_forbidden term_too_long too_many_waiting"
@@ -80,7 +81,7 @@ SPELLED: dict[type[StrEnum], str] = {
         " nvidia_rubin amd_mi200 amd_mi300 amd_mi350 intel_gaudi2 intel_gaudi3 google_tpu_v5"
         " google_tpu_v6 aws_trainium2 other"
     ),
-    transitions.NodeMode: "accepting draining drained maintenance returning fence_lost",
+    transitions.NodeMode: "accepting draining drained maintenance returning fence_lost cordoned",
     Strategy: "round_robin best_fit weighted fragmentation_aware",
 }
 

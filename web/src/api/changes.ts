@@ -18,6 +18,7 @@ export function readChange(data: string): Required<Change> {
 export const NOUNS: Record<ChangeNoun, true> = {
   accounts: true,
   apps: true,
+  bookings: true,
   budgets: true,
   findings: true,
   graphs: true,
@@ -26,6 +27,7 @@ export const NOUNS: Record<ChangeNoun, true> = {
   isolation: true,
   jobs: true,
   leases: true,
+  maintenance: true,
   members: true,
   nodes: true,
   queue: true,
@@ -56,9 +58,12 @@ export function keysOf(noun: ChangeNoun): string[] {
     case "leases":
       return ["leases", "plan", "fleet"];
     case "nodes":
-      return ["nodes", "attestation-policy", "fleet"];
+      return ["nodes", "attestation-policy", "fleet", "cells"];
+    case "bookings":
+    case "maintenance":
+      return [noun, "nodes"];
     case "queue":
-      return ["queue", "fleet"];
+      return ["queue", "fleet", "cells"];
     case "accounts":
     case "findings":
     case "graphs":

@@ -407,6 +407,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/booking-series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List series of bookings
+         * @description The series by which nodes are booked, of the tenants that you belong to.
+         *
+         *     Needs the permission `scheduler.booking.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["booking_series_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/bookings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List bookings
+         * @description The bookings that are ahead or on, of the tenants that you belong to.
+         *
+         *     Needs the permission `scheduler.booking.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["booking_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/break-glass": {
         parameters: {
             query?: never;
@@ -467,6 +511,157 @@ export interface paths {
         get: operations["capability_revocations"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cell/home": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read whose cell this is
+         * @description Whose cell this plane is, in which epoch, and how much of its home's it has.
+         *
+         *     Needs the permission `scheduler.cell.read` over the fleet.
+         */
+        get: operations["cell_home_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Be nobody's cell any more
+         * @description Be nobody's cell any more; only while nothing of the home's is here.
+         *
+         *     Needs the permission `scheduler.cell.operate` over the fleet.
+         */
+        delete: operations["cell_home_leave"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cell/letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order what a home wants of its cell
+         * @description Do what a home orders, each once and in turn, and tell what became of what it gave.
+         *
+         *     The home asks for any tenant that is here. An order of another epoch or too late is a conflict;
+         *     what was done before it stays done.
+         *
+         *     Needs the permission `scheduler.cell.home` over the fleet.
+         */
+        post: operations["cell_home_letter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cell/offers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask what a cell could do for a request
+         * @description What this plane could do for a request of its home's; nothing changes, or is held.
+         *
+         *     Needs the permission `scheduler.cell.home` over the fleet.
+         */
+        post: operations["cell_home_offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cells": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List cells
+         * @description The cells of this plane, and how it stands with them.
+         *
+         *     Needs the permission `scheduler.cell.read` over the fleet.
+         */
+        get: operations["cell_list"];
+        put?: never;
+        /**
+         * Join a cell
+         * @description Have another plane as a cell. It gets nothing before it was met.
+         *
+         *     Its address is `https://HOST:PORT`; `http://` only on this machine.
+         *
+         *     Needs the permission `scheduler.cell.operate` over the fleet.
+         */
+        post: operations["cell_join"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cells/{cell}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a cell
+         * @description One cell: whether it is reached, in which epoch, and if not, why.
+         *
+         *     Needs the permission `scheduler.cell.read` over the fleet.
+         */
+        get: operations["cell_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cells/{cell}/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Part with a cell
+         * @description Part with a cell that has no requests; or give it up as lost, with all that it has.
+         *
+         *     Whoever says `lost` knows that nothing runs there: what it had is over here at once.
+         *
+         *     Needs the permission `scheduler.cell.operate` over the fleet.
+         */
+        post: operations["cell_leave"];
         delete?: never;
         options?: never;
         head?: never;
@@ -665,6 +860,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/global/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests to all cells
+         * @description The requests to all cells that the caller may see and that are not over, oldest first.
+         *
+         *     Needs the permission `scheduler.lease.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["global_request_list"];
+        put?: never;
+        /**
+         * Ask for a lease in any cell
+         * @description Ask for resources in whichever cell has them. One cell gets it, and says what became of it.
+         *
+         *     `wait` stays true, and `scheduler_type` is left out.
+         *
+         *     Needs the permission `scheduler.queue.submit` at the scope that the body names.
+         */
+        post: operations["global_request_ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/global/requests/{global_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a request to all cells
+         * @description One request to all cells: where it is, and which leases it has there.
+         *
+         *     Needs the permission `scheduler.lease.read` where the request belongs.
+         */
+        get: operations["global_request_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw a request to all cells
+         * @description Take a request back: it leaves the line, or its leases end in its cell.
+         *
+         *     While its cell is cut off, that waits until it is met again.
+         *
+         *     Needs the permission `scheduler.lease.hold` where the request belongs.
+         */
+        delete: operations["global_request_withdraw"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/graphs": {
         parameters: {
             query?: never;
@@ -781,6 +1036,50 @@ export interface paths {
          *     Needs the permission `scheduler.queue.submit` at the scope that the body names.
          */
         post: operations["graph_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what you were told
+         * @description What you were told, the newest first, as far as you may still read what it is about.
+         *
+         *     Needs a login, and no permission.
+         */
+        get: operations["inbox_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inbox/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have notices be read
+         * @description Have notices be read; all, if none is named.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["inbox_read"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1610,6 +1909,116 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/maintenance/calendars": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List calendars of maintenance
+         * @description The calendars by which windows are planned.
+         *
+         *     Needs the permission `scheduler.node.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["calendar_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/maintenance/calendars/{calendar}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a calendar of maintenance
+         * @description Plan windows by this rule from now on; what is ahead by another is off.
+         *
+         *     ``rule`` is like `weekly on sat,sun at 02:00 for 4h in Europe/Berlin`.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        put: operations["calendar_set"];
+        post?: never;
+        /**
+         * Withdraw a calendar of maintenance
+         * @description Plan nothing by it any more; what is ahead by it is off, and what is on goes on.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        delete: operations["calendar_withdraw"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/maintenance/windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List windows of maintenance
+         * @description The windows of maintenance that are planned or on.
+         *
+         *     Needs the permission `scheduler.node.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["window_list"];
+        put?: never;
+        /**
+         * Plan a window of maintenance
+         * @description Announce that nodes are maintained: work that would not finish before is not started there.
+         *
+         *     What still runs when they are closed is warned, and has to be gone at the beginning.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        post: operations["window_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/maintenance/windows/{window}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a window of maintenance
+         * @description One window: which nodes, from when until when, and how far it has come.
+         *
+         *     Needs the permission `scheduler.node.read` at some scope; what lies where you lack it is not shown.
+         */
+        get: operations["window_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a window of maintenance
+         * @description Call a window off. One that is on is over, and its nodes take work again.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        delete: operations["window_cancel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/may": {
         parameters: {
             query?: never;
@@ -1671,7 +2080,7 @@ export interface paths {
         };
         /**
          * List nodes
-         * @description The machines of the fleet.
+         * @description The machines of the fleet; of those with labels, the ones that have all of them.
          *
          *     Needs the permission `scheduler.node.read` at some scope; what lies where you lack it is not shown.
          */
@@ -1884,6 +2293,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{node}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a node's health
+         * @description Say all that is wrong with a machine; what fails it closes the node, and empties it.
+         *
+         *     Needs the permission `scheduler.node.report` over the fleet.
+         */
+        post: operations["node_health_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{node}/heartbeat": {
         parameters: {
             query?: never;
@@ -1943,7 +2374,7 @@ export interface paths {
         head?: never;
         /**
          * Give a node labels, or take them away
-         * @description Give a node labels beside its own; what runs there goes on.
+         * @description Give a node labels beside its own; what runs there goes on. Said again it changes nothing.
          *
          *     Needs the permission `scheduler.node.operate` over the fleet.
          */
@@ -1972,6 +2403,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{node}/mig": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repartition a node's devices
+         * @description Empty a node, have its agent divide GPUs (or make them whole), and take it back.
+         *
+         *     Everybody on the node goes, guaranteed leases too. A dry run tells who.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        post: operations["node_mig"];
+        /**
+         * Cancel a node's repartitioning
+         * @description Call it off. A node that was not empty yet takes work again; else it stays closed.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        delete: operations["node_mig_cancel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{node}/mig/outcome": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report how a repartitioning went
+         * @description Say how a node's agent fared, and what its machine has now; the node takes work again.
+         *
+         *     Needs the permission `scheduler.node.report` over the fleet.
+         */
+        post: operations["node_mig_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{node}/mode": {
         parameters: {
             query?: never;
@@ -1981,8 +2464,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Drain, cordon or open a node
-         * @description Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false.
+         * Change a node's mode
+         * @description Change a node's mode. ``draining`` evicts its work, ``cordoned`` only takes no more of it.
          *
          *     Needs the permission `scheduler.node.operate` over the fleet.
          */
@@ -2010,6 +2493,72 @@ export interface paths {
          *     Needs the permission `scheduler.node.report` over the fleet.
          */
         post: operations["node_nonce"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{node}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a note about a node
+         * @description Write a line about a node for others who run the fleet; its number is the answer's `seq`.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        post: operations["node_note_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{node}/notes/{note_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a note about a node
+         * @description Take a note about a node away before it expires.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        delete: operations["node_note_end"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{node}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a node again
+         * @description Let a node take leases again, along the mode table; one that can be tested is, before.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        post: operations["node_open"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2066,6 +2615,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{node}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Test a node
+         * @description Have an empty node tested; its number is the answer's `seq`.
+         *
+         *     Needs the permission `scheduler.node.operate` over the fleet.
+         */
+        put: operations["node_test"];
+        /**
+         * Report how a node's test went
+         * @description Say what the test of a machine found; passed, a node that comes back takes work.
+         *
+         *     Needs the permission `scheduler.node.report` over the fleet.
+         */
+        post: operations["node_test_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{node}/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a ticket about a node
+         * @description A text about a machine for whoever repairs it; it names no tenant.
+         *
+         *     Needs the permission `scheduler.node.read` over the fleet.
+         */
+        get: operations["node_ticket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{node}/work": {
         parameters: {
             query?: never;
@@ -2088,6 +2687,109 @@ export interface paths {
          *     Needs the permission `scheduler.node.report` over the fleet.
          */
         post: operations["node_observe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how you are told of things
+         * @description By which ways you are told of what, and what became of the last notice of each way.
+         *
+         *     Needs a login, and no permission.
+         */
+        get: operations["notice_read"];
+        /**
+         * Set how you are told of things
+         * @description Be told by other ways from now on; all that is asked for, or nothing of it.
+         *
+         *     A new address is mailed a code, which `POST /v1/notices/verify` takes; before, nothing else is
+         *     sent there, and what goes to the one before still does. A new webhook is told its secret, once.
+         *     Where the server sends no mail, neither an address nor mail can be chosen (409). Only a person
+         *     may, with a token that is not narrowed.
+         *
+         *     Needs a login, and no permission.
+         */
+        put: operations["notice_set"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notices/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace your webhook's secret
+         * @description Replace the secret of your webhook: the answer tells it, once.
+         *
+         *     The one before counts for 24 hours more: until then messages are signed with both.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["notice_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notices/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send yourself a test notice
+         * @description Send yourself a test notice by every way that leads to you; ten in an hour at most.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["notice_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notices/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show that an address is yours
+         * @description Show the code that was mailed: the address counts from then on.
+         *
+         *     It counts for 15 minutes and five tries, and once.
+         *
+         *     Needs a login, and no permission.
+         */
+        post: operations["notice_verify"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3025,6 +3727,98 @@ export interface paths {
         patch: operations["project_change"];
         trace?: never;
     };
+    "/v1/tenants/{tenant}/projects/{project}/booking-series/{series}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a series of bookings
+         * @description One series, which of its times are booked, and why others cannot be yet.
+         *
+         *     Needs the permission `scheduler.booking.read` somewhere in the tenant; what lies where you lack it is not shown.
+         */
+        get: operations["booking_series_read"];
+        /**
+         * Set a series of bookings
+         * @description Book by this rule from now on; what is ahead by another of the name is off.
+         *
+         *     ``rule`` is like `weekly on tue at 09:00 for 2h in Europe/Berlin`. A dry run tells its next
+         *     times, and for each which nodes it would get or why none.
+         *
+         *     Needs the permission `scheduler.booking.manage` at the project.
+         */
+        put: operations["booking_series_set"];
+        post?: never;
+        /**
+         * Withdraw a series of bookings
+         * @description Book nothing by it any more; what is ahead by it is off, and what is on goes on.
+         *
+         *     Needs the permission `scheduler.booking.manage` at the project.
+         */
+        delete: operations["booking_series_withdraw"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/projects/{project}/bookings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Book nodes
+         * @description Keep whole nodes for a project from one time to another.
+         *
+         *     Only nodes count on which nothing of anybody else reaches into that time: nobody is ended for a
+         *     booking. From now on no term of others is begun there that would not have ended before.
+         *
+         *     Needs the permission `scheduler.booking.manage` at the project.
+         */
+        post: operations["booking_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/projects/{project}/bookings/{booking}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a booking
+         * @description One booking: which nodes, from when until when, and what was given back.
+         *
+         *     Needs the permission `scheduler.booking.read` somewhere in the tenant; what lies where you lack it is not shown.
+         */
+        get: operations["booking_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a booking
+         * @description Call a booking off. One that is on is over; what runs there goes on to the end of its term.
+         *
+         *     One of a series is not booked again.
+         *
+         *     Needs the permission `scheduler.booking.manage` at the project.
+         */
+        delete: operations["booking_cancel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tenants/{tenant}/projects/{project}/budget": {
         parameters: {
             query?: never;
@@ -3618,6 +4412,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tenants/{tenant}/projects/{project}/quota/rebalance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a project back inside its quota
+         * @description End the cheapest leases that a project holds above its quota.
+         *
+         *     Needs the permission `scheduler.project_quota.set` at the project.
+         */
+        post: operations["project_quota_rebalance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tenants/{tenant}/projects/{project}/share": {
         parameters: {
             query?: never;
@@ -3668,6 +4484,28 @@ export interface paths {
          */
         put: operations["tenant_quota_set"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/quota/rebalance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a tenant back inside its quota
+         * @description End the cheapest leases that a tenant holds above its quota.
+         *
+         *     Needs the permission `scheduler.quota.set` at the tenant.
+         */
+        post: operations["tenant_quota_rebalance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4881,6 +5719,21 @@ export interface components {
             ttl_ms: number;
         };
         /**
+         * AskedEverywhere
+         * @description The request is sealed under this number; it goes to a cell by itself.
+         */
+        AskedEverywhere: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            /** Global Id */
+            global_id: number | null;
+            /** Seq */
+            seq: number | null;
+        };
+        /**
          * AtOnce
          * @description What the scheduler would do as soon as the change counts.
          */
@@ -4927,6 +5780,73 @@ export interface components {
             state: components["schemas"]["AttestationState"];
             /** Verdicts */
             verdicts: components["schemas"]["KindVerdict"][];
+        };
+        /**
+         * BookingMade
+         * @description It is booked; or (dry run) which nodes would be kept.
+         */
+        BookingMade: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["BookingOutlook"] | null;
+            /** Seq */
+            seq: number | null;
+        };
+        /**
+         * BookingOutlook
+         * @description What a booking would keep.
+         */
+        BookingOutlook: {
+            /** Gpu Count */
+            gpu_count: number;
+            /** Nodes */
+            nodes: string[];
+            /** Wait Ms */
+            wait_ms: number;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * BookingPhase
+         * @description How far a booking has come; it follows from its times.
+         * @enum {string}
+         */
+        BookingPhase: "planned" | "on";
+        /**
+         * BookingWish
+         * @description What is kept: exactly one of nodes by name, how many (``count``), or how many ``gpus``.
+         *
+         *     Of a number, ``generation`` and ``labels`` say which nodes count. GPUs are summed over whole
+         *     nodes, so that some more may be kept. A node of which the project holds no GPU (of one without
+         *     any: nothing) for ``wait_ms`` while it is on is given back; 0 keeps it to the end, and without
+         *     it the settings say.
+         */
+        BookingWish: {
+            /**
+             * Count
+             * @default 0
+             */
+            count?: number;
+            generation?: components["schemas"]["HardwareGeneration"] | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus?: number;
+            /** Labels */
+            labels?: string[];
+            /** Nodes */
+            nodes?: string[];
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /** Wait Ms */
+            wait_ms?: number | null;
         };
         /**
          * BreakGlass
@@ -5127,6 +6047,35 @@ export interface components {
             cores_milli: number;
         };
         /**
+         * CalendarWish
+         * @description When windows come back, in plain words, and for which nodes: by name, or by labels.
+         *
+         *     ``ahead_days``: how far ahead windows are announced.
+         */
+        CalendarWish: {
+            /**
+             * Ahead Days
+             * @default 28
+             */
+            ahead_days?: number;
+            /** Labels */
+            labels?: string[];
+            /**
+             * Lead Ms
+             * @default 900000
+             */
+            lead_ms?: number;
+            /** Nodes */
+            nodes?: string[];
+            /** Rule */
+            rule: string;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+        };
+        /**
          * CallDone
          * @description The call that was made; in a dry run none.
          */
@@ -5233,6 +6182,67 @@ export interface components {
             waiting_max: number;
         };
         /**
+         * CellJoin
+         * @description A plane that is to be a cell of this one, and where it is reached.
+         */
+        CellJoin: {
+            /** Cell */
+            cell: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * CellLeave
+         * @description How a cell is parted with; ``lost``: whatever it had, nobody waits for its word.
+         */
+        CellLeave: {
+            /**
+             * Lost
+             * @default false
+             */
+            lost?: boolean;
+        };
+        /**
+         * CellOffer
+         * @description What a cell could do for a request; nothing is held for it.
+         */
+        CellOffer: {
+            /** Offer */
+            offer: components["schemas"]["OfferStart"] | components["schemas"]["OfferRoom"] | components["schemas"]["OfferWait"] | components["schemas"]["OfferNone"];
+        };
+        /**
+         * CellShown
+         * @description A cell, as its home knows it.
+         *
+         *     ``heard_ms`` is when the leader last had a reply, and ``trouble`` why it has none now; a leader
+         *     that has just begun knows neither.
+         */
+        CellShown: {
+            /** Cell */
+            cell: string;
+            /** Epoch */
+            epoch: number;
+            /** Free Cpu Milli */
+            free_cpu_milli: number | null;
+            /** Free Gpu Milli */
+            free_gpu_milli: number | null;
+            /** Heard Ms */
+            heard_ms: number | null;
+            /** Requests */
+            requests: number;
+            standing: components["schemas"]["CellStanding"];
+            /** Trouble */
+            trouble: string | null;
+            /** Url */
+            url: string;
+        };
+        /**
+         * CellStanding
+         * @description Whether the home can reach a cell.
+         * @enum {string}
+         */
+        CellStanding: "reachable" | "cut_off";
+        /**
          * Changed
          * @description What may have become old for who asked: nouns alone.
          *
@@ -5245,7 +6255,7 @@ export interface components {
              */
             missed?: boolean;
             /** Nouns */
-            nouns: ("accounts" | "apps" | "budgets" | "findings" | "graphs" | "instances" | "invoices" | "isolation" | "jobs" | "leases" | "members" | "nodes" | "queue" | "quota" | "rates" | "records" | "runtimes" | "settings" | "tenants" | "usage")[];
+            nouns: ("accounts" | "apps" | "bookings" | "budgets" | "findings" | "graphs" | "instances" | "invoices" | "isolation" | "jobs" | "leases" | "maintenance" | "members" | "nodes" | "queue" | "quota" | "rates" | "records" | "runtimes" | "settings" | "tenants" | "usage")[];
         };
         /** @description One event of `GET /v1/changes`. A comment (`: beat`) is none. */
         ChangeEvent: components["schemas"]["ChangeTold"] | components["schemas"]["WatchEnd"];
@@ -5482,7 +6492,7 @@ export interface components {
             /** Is Builtin */
             is_builtin: boolean;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -5987,9 +6997,9 @@ export interface components {
          */
         Explanation: {
             /** Blocker */
-            blocker: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
+            blocker: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
             /** Blockers */
-            blockers: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"])[];
+            blockers: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"])[];
             /** Fallen */
             fallen: {
                 [key: string]: number;
@@ -6131,6 +7141,49 @@ export interface components {
             cost_micros: number;
             generation: components["schemas"]["HardwareGeneration"] | null;
         };
+        /**
+         * GlobalShown
+         * @description A request to the whole fleet that is not over.
+         *
+         *     ``leases`` are those that it has in its cell, by that cell's numbers; ``waits_for`` is what the
+         *     cells said of it last, while it is in none.
+         */
+        GlobalShown: {
+            /** Asked Ms */
+            asked_ms: number;
+            /** Cell */
+            cell: string | null;
+            /** Cpu Milli */
+            cpu_milli: number;
+            /** Gang Size */
+            gang_size: number;
+            /** Global Id */
+            global_id: number;
+            /** Gpu Count */
+            gpu_count: number;
+            /** Gpu Milli */
+            gpu_milli: number;
+            lease_class: components["schemas"]["LeaseClass"];
+            /** Leases */
+            leases: number[];
+            /** Mem Bytes */
+            mem_bytes: number;
+            priority: components["schemas"]["Priority"];
+            /** Project */
+            project: string | null;
+            status: components["schemas"]["GlobalStatus"];
+            /** Tenant */
+            tenant: string;
+            /** Ttl Ms */
+            ttl_ms: number;
+            waits_for: components["schemas"]["PendingReason"] | null;
+        };
+        /**
+         * GlobalStatus
+         * @description Where a request to the whole fleet stands, as its home knows it.
+         * @enum {string}
+         */
+        GlobalStatus: "waiting" | "sent" | "queued" | "held" | "withdrawn";
         /**
          * Gpu
          * @description One device.
@@ -6434,18 +7487,75 @@ export interface components {
             status: "ok";
         };
         /**
+         * HealthAction
+         * @description What is done with a node for what was found on it.
+         * @enum {string}
+         */
+        HealthAction: "none" | "drain" | "hold_back";
+        /**
+         * HealthCheck
+         * @description What is looked at.
+         * @enum {string}
+         */
+        HealthCheck: "driver" | "xid" | "ecc" | "thermal" | "fabric" | "disk" | "clock" | "burn_in";
+        /**
+         * HealthLevel
+         * @description How bad a finding is.
+         * @enum {string}
+         */
+        HealthLevel: "warn" | "fail";
+        /**
+         * HealthReport
+         * @description All that is wrong with a machine now, and whether its agent can test it.
+         */
+        HealthReport: {
+            /**
+             * Can Test
+             * @default false
+             */
+            can_test?: boolean;
+            /** Findings */
+            findings?: components["schemas"]["NodeFinding"][];
+        };
+        /**
+         * HealthStanding
+         * @description What is known of a machine's health: findings, the gravest first, and its last tests.
+         *
+         *     ``failed_ms`` is since when something fails it, ``closed`` what was done with the node for that.
+         */
+        HealthStanding: {
+            /**
+             * Can Test
+             * @default false
+             */
+            can_test?: boolean;
+            /** @default none */
+            closed?: components["schemas"]["HealthAction"];
+            /** Failed Ms */
+            failed_ms?: number | null;
+            /** Findings */
+            findings: components["schemas"]["NodeFinding"][];
+            test?: components["schemas"]["RunningTest"] | null;
+            /** Tests */
+            tests?: components["schemas"]["PastTest"][];
+        };
+        /**
          * Heard
          * @description A heartbeat was heard: how often one is expected, and after what silence a node is gone.
          *
-         *     ``attest_nonce`` is there when the node is to prove itself again, with that nonce.
+         *     ``attest_nonce`` is there when the node is to prove itself again, with that nonce, ``mig``
+         *     while its GPUs are to be divided (the node is empty, and waits for its agent), and ``test``
+         *     while its machine is to be tested.
          */
         Heard: {
             /** Attest Nonce */
             attest_nonce?: string | null;
             /** Beat Ms */
             beat_ms: number;
+            mig?: components["schemas"]["MigOrder"] | null;
             /** Node */
             node: string;
+            test?: components["schemas"]["NodeTestOrder"] | null;
             /** Timeout Ms */
             timeout_ms: number;
         };
@@ -6498,7 +7608,7 @@ export interface components {
             /** Key Id */
             key_id: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
         };
         /**
          * HomeChange
@@ -6509,6 +7619,42 @@ export interface components {
             principal: string;
             /** Tenant */
             tenant?: string | null;
+        };
+        /**
+         * HomeLetter
+         * @description From a home to its cell; ``heard`` is how much of the cell's journal it knows.
+         */
+        HomeLetter: {
+            /** Epoch */
+            epoch: number;
+            /**
+             * Heard
+             * @default -1
+             */
+            heard?: number;
+            /** Home */
+            home: string;
+            /**
+             * Not After Ms
+             * @default 0
+             */
+            not_after_ms?: number;
+            /** Orders */
+            orders?: components["schemas"]["LetterOrder"][];
+        };
+        /**
+         * HomeShown
+         * @description The plane whose cell this one is, and how much it has here.
+         */
+        HomeShown: {
+            /** Done */
+            done: number;
+            /** Epoch */
+            epoch: number;
+            /** Held */
+            held: number;
+            /** Home */
+            home: string;
         };
         /**
          * HostGrant
@@ -6546,6 +7692,61 @@ export interface components {
              * @default 900
              */
             ttl_s?: number;
+        };
+        /**
+         * InboxNotice
+         * @description One notice; ``title`` and ``text`` are the same in mail.
+         */
+        InboxNotice: {
+            /** At Ms */
+            at_ms: number;
+            /** Facts */
+            facts: {
+                [key: string]: string | number;
+            };
+            /** Id */
+            id: number;
+            kind: components["schemas"]["NoticeKind"];
+            /** Project */
+            project: string | null;
+            /** Read Ms */
+            read_ms: number | null;
+            /** Tenant */
+            tenant: string | null;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * InboxNotices
+         * @description Some of an inbox, the newest first.
+         */
+        InboxNotices: {
+            /** Dropped */
+            dropped: number;
+            /** Items */
+            items: components["schemas"]["InboxNotice"][];
+            /** Next */
+            next?: string | null;
+            /** Unread */
+            unread: number;
+        };
+        /**
+         * InboxRead
+         * @description How many notices became read.
+         */
+        InboxRead: {
+            /** Notices */
+            notices: number;
+        };
+        /**
+         * InboxReading
+         * @description Which notices were read; none named: all.
+         */
+        InboxReading: {
+            /** Ids */
+            ids?: number[];
         };
         /**
          * Instance
@@ -7467,7 +8668,7 @@ export interface components {
             command: string[];
             cost?: components["schemas"]["JobCost"] | null;
             /** Denied */
-            denied?: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
+            denied?: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
             /** Ended Ms */
             ended_ms: number | null;
             /** Entry Id */
@@ -7746,6 +8947,33 @@ export interface components {
             where?: string;
         };
         /**
+         * LabelMoved
+         * @description What a label of a node said, and says now; null where there is none.
+         */
+        LabelMoved: {
+            /** Key */
+            key: string;
+            /** Now */
+            now: string | null;
+            /** Was */
+            was: string | null;
+        };
+        /**
+         * LabelsSet
+         * @description A node has these labels; or (dry run) would have. ``seq`` is null if it had them already.
+         */
+        LabelsSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            /** Labels */
+            labels?: components["schemas"]["LabelMoved"][];
+            /** Seq */
+            seq: number | null;
+        };
+        /**
          * LargerThanAnyNode
          * @description One member asks for more than the largest suitable machine has when empty.
          */
@@ -7779,7 +9007,8 @@ export interface components {
          * @description A hold on resources.
          *
          *     ``cores`` says how many lie under which cache; ``null`` where that is not known, so that they
-         *     may be anywhere on the node.
+         *     may be anywhere on the node. ``maintained_ms`` is when the next maintenance of its node begins:
+         *     its term does not grow beyond that.
          */
         Lease: {
             /** Cores */
@@ -7799,6 +9028,8 @@ export interface components {
             lease_class: components["schemas"]["LeaseClass"];
             /** Lease Id */
             lease_id: number;
+            /** Maintained Ms */
+            maintained_ms?: number | null;
             /** Node */
             node: string;
             priority: components["schemas"]["Priority"];
@@ -7928,6 +9159,68 @@ export interface components {
             until_ms: number;
         };
         /**
+         * LetterNews
+         * @description What became of a request in its cell, by which record of the cell's journal.
+         */
+        LetterNews: {
+            /** Global Id */
+            global_id: number;
+            /** Leases */
+            leases?: number[];
+            /** Number */
+            number: number;
+            /** Seq */
+            seq: number;
+            status: components["schemas"]["TakingStatus"];
+        };
+        /**
+         * LetterOrder
+         * @description One thing to do: take a request, or (left out) give back the one of that number.
+         *
+         *     ``unbegun``: only if it waits there, and nobody leaves for it.
+         */
+        LetterOrder: {
+            /** Global Id */
+            global_id: number;
+            /** Number */
+            number: number;
+            request?: components["schemas"]["LeaseRequest"] | null;
+            /**
+             * Unbegun
+             * @default false
+             */
+            unbegun?: boolean;
+            /**
+             * Waits
+             * @default false
+             */
+            waits?: boolean;
+        };
+        /**
+         * LetterReply
+         * @description From a cell to its home: how far it is, what is new, and what is free.
+         */
+        LetterReply: {
+            /** Done */
+            done: number;
+            /** Epoch */
+            epoch: number;
+            /**
+             * Free Cpu Milli
+             * @default 0
+             */
+            free_cpu_milli?: number;
+            /**
+             * Free Gpu Milli
+             * @default 0
+             */
+            free_gpu_milli?: number;
+            /** News */
+            news?: components["schemas"]["LetterNews"][];
+            /** Now Ms */
+            now_ms: number;
+        };
+        /**
          * LifecycleEvent
          * @description The events that every instance's life is told by.
          * @enum {string}
@@ -8000,6 +9293,63 @@ export interface components {
             code: boolean;
             /** Providers */
             providers: components["schemas"]["LoginProvider"][];
+        };
+        /**
+         * MaintenanceCalendar
+         * @description A calendar, and until when windows were planned by it.
+         */
+        MaintenanceCalendar: {
+            /**
+             * Ahead Days
+             * @default 28
+             */
+            ahead_days?: number;
+            /** Calendar */
+            calendar: string;
+            /** Labels */
+            labels?: string[];
+            /**
+             * Lead Ms
+             * @default 900000
+             */
+            lead_ms?: number;
+            /** Nodes */
+            nodes?: string[];
+            /** Planned Ms */
+            planned_ms: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+        };
+        /**
+         * MaintenanceWindow
+         * @description A window that is planned or on.
+         *
+         *     ``late`` are nodes that are not in maintenance though it has begun: something there is waited
+         *     for. ``calendar`` is the one by which it was planned.
+         */
+        MaintenanceWindow: {
+            /** Calendar */
+            calendar: string | null;
+            /** Ends Ms */
+            ends_ms: number;
+            /** Late */
+            late: string[];
+            /** Lead Ms */
+            lead_ms: number;
+            /** Nodes */
+            nodes: string[];
+            phase: components["schemas"]["WindowPhase"];
+            /** Starts Ms */
+            starts_ms: number;
+            /** Text */
+            text: string;
+            /** Window */
+            window: string;
         };
         /**
          * MayDo
@@ -8096,6 +9446,62 @@ export interface components {
             seq: number | null;
         };
         /**
+         * MigFailure
+         * @description Why a change of MIG profiles failed.
+         * @enum {string}
+         */
+        MigFailure: "refused_by_driver" | "not_permitted" | "not_supported" | "in_use" | "reset_required" | "no_nvml" | "profile_unknown" | "does_not_fit" | "timed_out" | "cancelled" | "fence_lost" | "departed";
+        /**
+         * MigOrder
+         * @description What a node's agent is to make of its GPUs now; it answers with the same ``change_id``.
+         */
+        MigOrder: {
+            /** Change Id */
+            change_id: number;
+            /** Gpus */
+            gpus: number[];
+            /** Profiles */
+            profiles: string[];
+        };
+        /**
+         * MigPhase
+         * @description How far a change of MIG profiles has come.
+         * @enum {string}
+         */
+        MigPhase: "draining" | "repartitioning" | "failed";
+        /**
+         * MigReport
+         * @description How an agent fared with its order: the cause of its failure, or nothing if it is done.
+         *
+         *     ``inventory`` is what the machine has now.
+         */
+        MigReport: {
+            cause?: components["schemas"]["MigFailure"] | null;
+            /** Change Id */
+            change_id: number;
+            inventory?: components["schemas"]["Inventory"] | null;
+        };
+        /**
+         * MigWish
+         * @description Which GPUs of a node are to be divided into which instances; without ``profiles``, whole.
+         *
+         *     The node is emptied first, with ``grace_ms`` for what runs there. Then its agent has
+         *     ``wait_ms``.
+         */
+        MigWish: {
+            /** Gpus */
+            gpus: number[];
+            /** Grace Ms */
+            grace_ms?: number | null;
+            /** Profiles */
+            profiles?: string[];
+            /**
+             * Wait Ms
+             * @default 900000
+             */
+            wait_ms?: number;
+        };
+        /**
          * MintDenial
          * @description Why a token was not minted.
          * @enum {string}
@@ -8105,7 +9511,9 @@ export interface components {
          * ModeChange
          * @description Where to move a node in the mode table, and why; to ``draining`` evicts.
          *
-         *     With ``evict`` false a drain only closes the node (a cordon): what runs there may end by itself.
+         *     With ``evict`` false a drain evicts nobody: what runs there may end by itself, but no term grows
+         *     any more, and the node is ``drained`` once it is empty. A node that is only to take no new work
+         *     is ``cordoned``.
          */
         ModeChange: {
             /**
@@ -8146,6 +9554,9 @@ export interface components {
         /**
          * ModeSet
          * @description A node has another mode; or (dry run) what that would do.
+         *
+         *     ``mode`` is told of a node that was opened, or (dry run) would be: ``returning`` is one that is
+         *     tested before it takes work.
          */
         ModeSet: {
             /**
@@ -8154,6 +9565,7 @@ export interface components {
              */
             answer: "done";
             consequence?: components["schemas"]["ModeConsequence"] | null;
+            mode?: components["schemas"]["NodeMode"] | null;
             /** Seq */
             seq: number | null;
         };
@@ -8229,6 +9641,40 @@ export interface components {
             source: string;
             /** Tenant */
             tenant?: string | null;
+        };
+        /**
+         * NewBooking
+         * @description Nodes to keep from one time to another.
+         */
+        NewBooking: {
+            /** Booking */
+            booking: string;
+            /**
+             * Count
+             * @default 0
+             */
+            count?: number;
+            /** Ends Ms */
+            ends_ms: number;
+            generation?: components["schemas"]["HardwareGeneration"] | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus?: number;
+            /** Labels */
+            labels?: string[];
+            /** Nodes */
+            nodes?: string[];
+            /** Starts Ms */
+            starts_ms: number;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /** Wait Ms */
+            wait_ms?: number | null;
         };
         /**
          * NewBudget
@@ -8492,6 +9938,16 @@ export interface components {
             nonce: string;
         };
         /**
+         * NewNote
+         * @description One line about a node, and how long it is to stand there.
+         */
+        NewNote: {
+            /** Text */
+            text: string;
+            /** Ttl Ms */
+            ttl_ms: number;
+        };
+        /**
          * NewOperation
          * @description Work that the operator begins.
          */
@@ -8728,7 +10184,7 @@ export interface components {
          */
         NewToken: {
             /** Keys */
-            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys?: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @default human
@@ -8749,6 +10205,32 @@ export interface components {
             ttl_s?: number;
         };
         /**
+         * NewWindow
+         * @description A window of maintenance to announce.
+         *
+         *     ``lead_ms`` before ``starts_ms`` the nodes are closed, and what would still run there is warned.
+         */
+        NewWindow: {
+            /** Ends Ms */
+            ends_ms: number;
+            /**
+             * Lead Ms
+             * @default 900000
+             */
+            lead_ms?: number;
+            /** Nodes */
+            nodes: string[];
+            /** Starts Ms */
+            starts_ms: number;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /** Window */
+            window: string;
+        };
+        /**
          * Node
          * @description A machine, what it has, whether it takes leases, and what is known of its life and trust.
          *
@@ -8758,11 +10240,20 @@ export interface components {
          *     ``agent_version`` what runs them, if it is the node's own agent. ``host_members`` says whether
          *     members of apps that were granted it run on the host there.
          *
+         *     ``maintained_ms`` is when its next maintenance begins, or began, and ``booked_ms`` when
+         *     it is booked next, or is booked now, whoever for. ``mig`` is there while its GPUs are
+         *     repartitioned, and after that has failed. ``health`` is what its agent found, for who may
+         *     read the whole fleet.
+         *
          *     ``labels`` has what the machine says itself and ``labels_given``, which an operator gave it.
          *
          *     ``free`` is what whoever asks could be given there now, whatever others hold, and
          *     ``gpus_free_milli`` the same of each device, in the order of ``gpus``. Of a machine that is
          *     closed, or that a policy closes to him, it is nothing. A quota may leave less.
+         *
+         *     ``gpus_held_milli`` is what leases hold of each device, ``leases`` how many there are and
+         *     ``holders`` the first 64 of them, of those that whoever asks may read. ``notes`` are for who may
+         *     read the whole fleet.
          */
         Node: {
             /** Agent Version */
@@ -8770,6 +10261,10 @@ export interface components {
             attestation: components["schemas"]["AttestationState"];
             /** Attested Ms */
             attested_ms: number | null;
+            /** Booked Ms */
+            booked_ms?: number | null;
+            /** Booked Until Ms */
+            booked_until_ms?: number | null;
             /** Claims */
             claims: {
                 [key: string]: string;
@@ -8779,6 +10274,11 @@ export interface components {
             gpus: components["schemas"]["Gpu"][];
             /** Gpus Free Milli */
             gpus_free_milli?: number[];
+            /** Gpus Held Milli */
+            gpus_held_milli?: number[];
+            health?: components["schemas"]["HealthStanding"] | null;
+            /** Holders */
+            holders?: components["schemas"]["NodeHolder"][];
             /**
              * Host Members
              * @default false
@@ -8793,13 +10293,23 @@ export interface components {
             /** Last Seen Ms */
             last_seen_ms: number | null;
             /**
+             * Leases
+             * @default 0
+             */
+            leases?: number;
+            /**
              * Liveness
              * @enum {string}
              */
             liveness: "alive" | "late" | "departed" | "unheard";
+            /** Maintained Ms */
+            maintained_ms?: number | null;
+            mig?: components["schemas"]["NodeMig"] | null;
             mode: components["schemas"]["NodeMode"];
             /** Node */
             node: string;
+            /** Notes */
+            notes?: components["schemas"]["NodeNote"][];
             /** Quarantined */
             quarantined: boolean;
             resources: components["schemas"]["Held"];
@@ -8829,6 +10339,26 @@ export interface components {
             /** Standing */
             standing: components["schemas"]["KindStanding"][];
             state: components["schemas"]["AttestationState"];
+        };
+        /**
+         * NodeBooked
+         * @description A booking closes the lease's node to it from ``until_ms``; up to then its term may grow.
+         */
+        NodeBooked: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            detail: "node_booked";
+            /** Longest Ms */
+            longest_ms: number;
+            /** Node */
+            node: string;
+            reason: components["schemas"]["PendingReason"];
+            /** Requested Ms */
+            requested_ms: number;
+            /** Until Ms */
+            until_ms: number;
         };
         /**
          * NodeClosed
@@ -8889,6 +10419,66 @@ export interface components {
             wait_s?: number;
         };
         /**
+         * NodeFinding
+         * @description One thing that is wrong with a machine: ``value`` was found where ``limit`` is the most.
+         *
+         *     Without ``gpu`` it is the machine itself. ``code`` is the driver's own number.
+         */
+        NodeFinding: {
+            check: components["schemas"]["HealthCheck"];
+            /**
+             * Code
+             * @default 0
+             */
+            code?: number;
+            /** Gpu */
+            gpu?: number | null;
+            level: components["schemas"]["HealthLevel"];
+            /**
+             * Limit
+             * @default 0
+             */
+            limit?: number;
+            /**
+             * Value
+             * @default 0
+             */
+            value?: number;
+        };
+        /**
+         * NodeHolder
+         * @description A lease on a node, whose it is, and its share of each of the devices that it has there.
+         *
+         *     ``fenced`` is one that is over, and of which something may still run: an operator clears it.
+         *     ``fenced_ms`` is since when, told where one node is read.
+         */
+        NodeHolder: {
+            /** Cpu Milli */
+            cpu_milli: number;
+            /** Device Milli */
+            device_milli: number;
+            /** Devices */
+            devices: number[];
+            /** Ending */
+            ending: boolean;
+            /** Expires Ms */
+            expires_ms: number;
+            /**
+             * Fenced
+             * @default false
+             */
+            fenced?: boolean;
+            /** Fenced Ms */
+            fenced_ms?: number | null;
+            lease_class: components["schemas"]["LeaseClass"];
+            /** Lease Id */
+            lease_id: number;
+            /** Project */
+            project: string | null;
+            /** Tenant */
+            tenant: string;
+        };
+        /**
          * NodeKeptApart
          * @description By this rule of the isolation policy a lease may not stay so long on its node.
          */
@@ -8915,11 +10505,87 @@ export interface components {
             put?: string[];
         };
         /**
+         * NodeMaintained
+         * @description The lease's node is maintained from ``starts_ms``; up to ``longest_ms`` its term may grow.
+         */
+        NodeMaintained: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            detail: "node_maintained";
+            /** Longest Ms */
+            longest_ms: number;
+            /** Node */
+            node: string;
+            reason: components["schemas"]["PendingReason"];
+            /** Requested Ms */
+            requested_ms: number;
+            /** Starts Ms */
+            starts_ms: number;
+        };
+        /**
+         * NodeMig
+         * @description How far a change of a node's MIG profiles has come, or why it failed.
+         *
+         *     ``due_ms`` is until when its agent has to answer, once the node is empty.
+         */
+        NodeMig: {
+            /** Begun Ms */
+            begun_ms: number;
+            cause?: components["schemas"]["MigFailure"] | null;
+            /** Change Id */
+            change_id: number;
+            /** Due Ms */
+            due_ms?: number | null;
+            /** Gpus */
+            gpus: number[];
+            phase: components["schemas"]["MigPhase"];
+            /** Profiles */
+            profiles: string[];
+        };
+        /**
          * NodeMode
          * @description What an operator has said about a node.
          * @enum {string}
          */
-        NodeMode: "accepting" | "draining" | "drained" | "maintenance" | "returning" | "fence_lost";
+        NodeMode: "accepting" | "draining" | "drained" | "maintenance" | "returning" | "fence_lost" | "cordoned";
+        /**
+         * NodeNote
+         * @description A line that somebody who runs the fleet wrote about a node; its number ends it.
+         */
+        NodeNote: {
+            /** Author */
+            author: string;
+            /** Note Id */
+            note_id: number;
+            /** Since Ms */
+            since_ms: number;
+            /** Text */
+            text: string;
+            /** Until Ms */
+            until_ms: number;
+        };
+        /**
+         * NodesBooked
+         * @description It would last too long on nodes that are booked; the last is open to it until ``until_ms``.
+         *
+         *     Until then a term of ``longest_ms`` might fit there.
+         */
+        NodesBooked: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            detail: "nodes_booked";
+            /** Longest Ms */
+            longest_ms: number;
+            /** Nodes */
+            nodes: number;
+            reason: components["schemas"]["PendingReason"];
+            /** Until Ms */
+            until_ms: number;
+        };
         /**
          * NodesClosed
          * @description All nodes that could hold it are closed.
@@ -8963,6 +10629,73 @@ export interface components {
             reason: components["schemas"]["PendingReason"];
             /** Rule */
             rule?: string | null;
+        };
+        /**
+         * NodesMaintained
+         * @description It would not have ended when nodes are maintained, the last of them from ``starts_ms``.
+         *
+         *     Until then a term of ``longest_ms`` might fit there.
+         */
+        NodesMaintained: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            detail: "nodes_maintained";
+            /** Longest Ms */
+            longest_ms: number;
+            /** Nodes */
+            nodes: number;
+            reason: components["schemas"]["PendingReason"];
+            /** Starts Ms */
+            starts_ms: number;
+        };
+        /**
+         * NodeTestCause
+         * @description Why a node is tested.
+         * @enum {string}
+         */
+        NodeTestCause: "returning" | "idle" | "asked";
+        /**
+         * NodeTestOrder
+         * @description The test that a node's agent is to carry out now; it answers with the same number.
+         */
+        NodeTestOrder: {
+            /** Test Id */
+            test_id: number;
+        };
+        /**
+         * NodeTestOutcome
+         * @description How a node's test ended.
+         * @enum {string}
+         */
+        NodeTestOutcome: "passed" | "failed" | "timed_out" | "cancelled";
+        /**
+         * NodeTestReport
+         * @description What a test found; nothing that fails, and it is passed.
+         */
+        NodeTestReport: {
+            /** Findings */
+            findings?: components["schemas"]["NodeFinding"][];
+            /** Test Id */
+            test_id: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms?: number;
+        };
+        /**
+         * NodeTicket
+         * @description A text for whoever repairs a machine: what was found, since when, and what to do next.
+         */
+        NodeTicket: {
+            /** Node */
+            node: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
         };
         /**
          * NodeTokenWish
@@ -9113,6 +10846,148 @@ export interface components {
             /** Step */
             step: number | null;
             what: components["schemas"]["Unhonoured"];
+        };
+        /**
+         * NoticeChange
+         * @description What is to be otherwise; what is left out stays, an empty text ends it.
+         */
+        NoticeChange: {
+            /** Choices */
+            choices?: components["schemas"]["NoticeChoice"][];
+            /** Email */
+            email?: string | null;
+            /** Webhook Url */
+            webhook_url?: string | null;
+        };
+        /**
+         * NoticeChannel
+         * @description By which way.
+         * @enum {string}
+         */
+        NoticeChannel: "inbox" | "email" | "webhook";
+        /**
+         * NoticeChoice
+         * @description By which ways one is told of something; by none, with an empty list.
+         */
+        NoticeChoice: {
+            /** Channels */
+            channels: components["schemas"]["NoticeChannel"][];
+            kind: components["schemas"]["NoticeKind"];
+        };
+        /**
+         * NoticeCode
+         * @description The code that was mailed.
+         */
+        NoticeCode: {
+            /** Code */
+            code: string;
+        };
+        /**
+         * NoticeDelivery
+         * @description What became of the last notice that was sent by one way.
+         */
+        NoticeDelivery: {
+            channel: components["schemas"]["NoticeChannel"];
+            fault: components["schemas"]["DeliveryFault"] | null;
+            state: components["schemas"]["DeliveryState"];
+            /** Status */
+            status: number | null;
+            /** Tried Ms */
+            tried_ms: number | null;
+            /** Tries */
+            tries: number;
+        };
+        /**
+         * NoticeKind
+         * @description What somebody is told of.
+         * @enum {string}
+         */
+        NoticeKind: "job_ended" | "graph_ended" | "preemption_announced" | "budget_reached" | "node_drained" | "node_lost" | "finding_reported" | "isolation_violated" | "many_more" | "test";
+        /**
+         * NoticeSettings
+         * @description What one chose; ``secret`` is told once, when it is made.
+         */
+        NoticeSettings: {
+            /** Choices */
+            choices: components["schemas"]["NoticeChoice"][];
+            /** Deliveries */
+            deliveries: components["schemas"]["NoticeDelivery"][];
+            /** Email */
+            email: string | null;
+            /** Pending Email */
+            pending_email: string | null;
+            /** Secret */
+            secret?: string | null;
+            /** Sends Mail */
+            sends_mail: boolean;
+            /** Webhook Url */
+            webhook_url: string | null;
+            /** Withheld */
+            withheld: number;
+        };
+        /**
+         * NoticeTested
+         * @description By which ways a test notice goes out.
+         */
+        NoticeTested: {
+            /** Channels */
+            channels: components["schemas"]["NoticeChannel"][];
+        };
+        /**
+         * OfferNone
+         * @description It may neither run nor wait there.
+         */
+        OfferNone: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            offer: "cannot_run";
+            reason: components["schemas"]["PendingReason"];
+        };
+        /**
+         * OfferRoom
+         * @description It would run there once others had left, whose loss is reckoned at ``cost``.
+         */
+        OfferRoom: {
+            /** Cost */
+            cost: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            offer: "can_make_room";
+            /** Ready Ms */
+            ready_ms: number;
+        };
+        /**
+         * OfferStart
+         * @description It would run there at once.
+         */
+        OfferStart: {
+            /** Free Cpu Milli */
+            free_cpu_milli: number;
+            /** Free Gpu Milli */
+            free_gpu_milli: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            offer: "can_start";
+        };
+        /**
+         * OfferWait
+         * @description It would wait there, and start by then as far as can be told.
+         */
+        OfferWait: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            offer: "can_wait";
+            reason: components["schemas"]["PendingReason"];
+            /** Starts Ms */
+            starts_ms: number | null;
         };
         /**
          * OperatingMode
@@ -9300,6 +11175,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CellShown] */
+        Page_CellShown_: {
+            /** Items */
+            items: components["schemas"]["CellShown"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CloudEvent] */
         Page_CloudEvent_: {
             /** Items */
@@ -9332,6 +11214,13 @@ export interface components {
         Page_Finding_: {
             /** Items */
             items: components["schemas"]["Finding"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[GlobalShown] */
+        Page_GlobalShown_: {
+            /** Items */
+            items: components["schemas"]["GlobalShown"][];
             /** Next */
             next?: string | null;
         };
@@ -9405,6 +11294,20 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[MaintenanceCalendar] */
+        Page_MaintenanceCalendar_: {
+            /** Items */
+            items: components["schemas"]["MaintenanceCalendar"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[MaintenanceWindow] */
+        Page_MaintenanceWindow_: {
+            /** Items */
+            items: components["schemas"]["MaintenanceWindow"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Member] */
         Page_Member_: {
             /** Items */
@@ -9423,6 +11326,20 @@ export interface components {
         Page_Project_: {
             /** Items */
             items: components["schemas"]["Project"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ProjectBooking] */
+        Page_ProjectBooking_: {
+            /** Items */
+            items: components["schemas"]["ProjectBooking"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ProjectSeries] */
+        Page_ProjectSeries_: {
+            /** Items */
+            items: components["schemas"]["ProjectSeries"][];
             /** Next */
             next?: string | null;
         };
@@ -9539,6 +11456,25 @@ export interface components {
             started_ms: number | null;
             /** Task */
             task: string;
+        };
+        /**
+         * PastTest
+         * @description A test that is over; ``fails`` of its findings failed the node.
+         */
+        PastTest: {
+            cause: components["schemas"]["NodeTestCause"];
+            /** Ended Ms */
+            ended_ms: number;
+            /**
+             * Fails
+             * @default 0
+             */
+            fails?: number;
+            outcome: components["schemas"]["NodeTestOutcome"];
+            /** Test Id */
+            test_id: number;
+            /** Took Ms */
+            took_ms?: number | null;
         };
         /**
          * PendingReason
@@ -9783,6 +11719,55 @@ export interface components {
             tenant: string;
         };
         /**
+         * ProjectBooking
+         * @description A booking that is ahead or on.
+         *
+         *     ``nodes`` are those that it has now, ``given_back`` those that it had and that nobody used;
+         *     ``asked`` is what was asked for. ``lacking`` is how many of its nodes take no work now.
+         *     ``series`` is the one by which it was made.
+         */
+        ProjectBooking: {
+            asked: components["schemas"]["BookingWish"];
+            /** Booking */
+            booking: string;
+            /** Ends Ms */
+            ends_ms: number;
+            /** Given Back */
+            given_back: string[];
+            /** Gpu Count */
+            gpu_count: number;
+            /** Lacking */
+            lacking: number;
+            /** Nodes */
+            nodes: string[];
+            phase: components["schemas"]["BookingPhase"];
+            /** Project */
+            project: string;
+            /** Series */
+            series: string | null;
+            /** Starts Ms */
+            starts_ms: number;
+            /** Tenant */
+            tenant: string;
+        };
+        /**
+         * ProjectSeries
+         * @description A series, and the times ahead that were booked by it.
+         *
+         *     Those that were cancelled since are among them: they are not booked again.
+         */
+        ProjectSeries: {
+            /** Booked Ms */
+            booked_ms: number[];
+            /** Project */
+            project: string;
+            /** Series */
+            series: string;
+            /** Tenant */
+            tenant: string;
+            wish: components["schemas"]["SeriesWish"];
+        };
+        /**
          * ProjectSum
          * @description What a project comes to; without a name, what belongs to none.
          */
@@ -9833,7 +11818,7 @@ export interface components {
              */
             answer: "queued";
             /** Denied */
-            denied: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
+            denied: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
             /** Entry Id */
             entry_id: number;
         };
@@ -9843,7 +11828,7 @@ export interface components {
          */
         QueueEntry: {
             /** Blockers */
-            blockers: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"])[];
+            blockers: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"])[];
             /** Entry Id */
             entry_id: number;
             estimate: components["schemas"]["Estimate"];
@@ -9914,6 +11899,20 @@ export interface components {
             limits: {
                 [key: string]: components["schemas"]["LimitChange"];
             };
+        };
+        /**
+         * QuotaRebalanced
+         * @description Who holds more than its quota was told to give it back; or (dry run) what that would end.
+         */
+        QuotaRebalanced: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["RebalanceConsequence"] | null;
+            /** Seq */
+            seq: number | null;
         };
         /**
          * QuotaSet
@@ -10021,6 +12020,38 @@ export interface components {
          */
         ReadinessReason: "only_control_plane" | "other_connections" | "not_watched" | "acted_as_account" | "no_operator" | "not_an_account" | "operator_silent" | "acted_as_others" | "all_refused" | "let_in" | "reaches_further" | "actions_not_tried" | "all_heard" | "never_reached" | "not_heard" | "failure_not_provoked" | "refused_by_policy" | "deployed_anyway" | "policy_not_tried" | "resumed" | "not_resumed" | "step_not_tried" | "not_killed" | "triage_complete" | "section_missing" | "no_commands" | "unknown_commands" | "commands_not_tried";
         /**
+         * Rebalance
+         * @description How long leases that go because their owner is above its quota may still run.
+         */
+        Rebalance: {
+            /** Grace Ms */
+            grace_ms?: number | null;
+        };
+        /**
+         * RebalanceConsequence
+         * @description Which leases would bring a tenant or project back inside its quota.
+         */
+        RebalanceConsequence: {
+            /** Cost */
+            cost: number;
+            /** Gangs */
+            gangs: number;
+            /** Gpu Over */
+            gpu_over: {
+                [key: string]: components["schemas"]["SurplusHeld"];
+            };
+            /** Leases */
+            leases: components["schemas"]["SurplusLease"][];
+            /** Leaving */
+            leaving: number;
+            /** Over */
+            over: {
+                [key: string]: components["schemas"]["SurplusHeld"];
+            };
+            /** Until Ms */
+            until_ms: number;
+        };
+        /**
          * Refused
          * @description The request does not run and does not wait.
          */
@@ -10031,7 +12062,7 @@ export interface components {
              */
             answer: "refused";
             /** Denied */
-            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
+            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
         };
         /**
          * Remedy
@@ -10193,7 +12224,7 @@ export interface components {
          */
         RoleChange: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /**
              * Level
              * @enum {string}
@@ -10210,7 +12241,7 @@ export interface components {
          */
         RoleHeld: {
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[];
             /** Project */
             project: string | null;
             /** Role */
@@ -10279,6 +12310,19 @@ export interface components {
             commands: number;
             /** Unknown */
             unknown: number;
+        };
+        /**
+         * RunningTest
+         * @description A test that goes on, why, and until when its agent has to answer.
+         */
+        RunningTest: {
+            /** Begun Ms */
+            begun_ms: number;
+            cause: components["schemas"]["NodeTestCause"];
+            /** Due Ms */
+            due_ms: number;
+            /** Test Id */
+            test_id: number;
         };
         /**
          * ScopeChange
@@ -10369,7 +12413,7 @@ export interface components {
              */
             home?: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -10381,6 +12425,111 @@ export interface components {
             roles: components["schemas"]["RoleHeld"][];
             /** Token Id */
             token_id: string;
+        };
+        /**
+         * SeriesMade
+         * @description Nodes are booked by it; or (dry run) when it comes next, and what it would get.
+         */
+        SeriesMade: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["SeriesOutlook"] | null;
+            /** Seq */
+            seq: number | null;
+        };
+        /**
+         * SeriesOutlook
+         * @description The next times of a series that would be set.
+         */
+        SeriesOutlook: {
+            /** Times */
+            times: components["schemas"]["SeriesTimeOutlook"][];
+        };
+        /**
+         * SeriesStanding
+         * @description A series, and what of it could not be booked: the first of those times, and how many more.
+         */
+        SeriesStanding: {
+            /** Booked Ms */
+            booked_ms: number[];
+            /** Project */
+            project: string;
+            /** Series */
+            series: string;
+            /** Tenant */
+            tenant: string;
+            /**
+             * Trouble
+             * @default
+             */
+            trouble?: string;
+            /** Unbooked */
+            unbooked: components["schemas"]["UnbookedTime"][];
+            /**
+             * Unbooked More
+             * @default 0
+             */
+            unbooked_more?: number;
+            wish: components["schemas"]["SeriesWish"];
+        };
+        /**
+         * SeriesTimeOutlook
+         * @description A time of a series that would be set, and what it would get if it were booked now.
+         */
+        SeriesTimeOutlook: {
+            /** Earliest Ms */
+            earliest_ms?: number | null;
+            /** Ends Ms */
+            ends_ms: number;
+            /** Nodes */
+            nodes: string[];
+            /** Starts Ms */
+            starts_ms: number;
+            /**
+             * Why
+             * @default
+             */
+            why?: string;
+        };
+        /**
+         * SeriesWish
+         * @description When nodes are booked again and again, in plain words.
+         *
+         *     ``ahead_days``: how far ahead.
+         */
+        SeriesWish: {
+            /**
+             * Ahead Days
+             * @default 28
+             */
+            ahead_days?: number;
+            /**
+             * Count
+             * @default 0
+             */
+            count?: number;
+            generation?: components["schemas"]["HardwareGeneration"] | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus?: number;
+            /** Labels */
+            labels?: string[];
+            /** Nodes */
+            nodes?: string[];
+            /** Rule */
+            rule: string;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /** Wait Ms */
+            wait_ms?: number | null;
         };
         /**
          * ServiceAccount
@@ -10446,6 +12595,16 @@ export interface components {
              */
             aging_ms?: number;
             /**
+             * Booking Wait Max Ms
+             * @default 3600000
+             */
+            booking_wait_max_ms?: number;
+            /**
+             * Booking Wait Ms
+             * @default 900000
+             */
+            booking_wait_ms?: number;
+            /**
              * Burst Min Run Ms
              * @default 60000
              */
@@ -10491,6 +12650,11 @@ export interface components {
             headroom?: components["schemas"]["Held"];
             /** @default critical */
             headroom_priority?: components["schemas"]["Priority"];
+            /**
+             * Health Drain Milli
+             * @default 100
+             */
+            health_drain_milli?: number;
             /**
              * Horizon Ms
              * @default 2592000000
@@ -10548,6 +12712,11 @@ export interface components {
              */
             queue_max?: number;
             /**
+             * Rebalance Ms
+             * @default 0
+             */
+            rebalance_ms?: number;
+            /**
              * Reservations Max
              * @default 4
              */
@@ -10594,6 +12763,16 @@ export interface components {
              * @default 604800000
              */
             term_max_ms?: number;
+            /**
+             * Test Every Ms
+             * @default 0
+             */
+            test_every_ms?: number;
+            /**
+             * Test Wait Ms
+             * @default 600000
+             */
+            test_wait_ms?: number;
             /**
              * Untrusted Grace Ms
              * @default 5000
@@ -11224,7 +13403,7 @@ export interface components {
          */
         SupposedRefusal: {
             /** Denied */
-            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
+            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -11259,6 +13438,37 @@ export interface components {
             outcome: "waits";
         };
         /**
+         * SurplusHeld
+         * @description By how much one limit is passed, in milli-shares where it is of GPUs: now, and afterwards.
+         */
+        SurplusHeld: {
+            /** Over */
+            over: number;
+            /** Over After */
+            over_after: number;
+        };
+        /**
+         * SurplusLease
+         * @description Such a lease, what it holds, and what its loss is reckoned at.
+         *
+         *     A gang's loss is told with its first member.
+         */
+        SurplusLease: {
+            /** Cost */
+            cost: number;
+            held: components["schemas"]["Held"];
+            /** Lease Id */
+            lease_id: number | null;
+            /** Node */
+            node: string;
+            /** Project */
+            project: string | null;
+            /** Tenant */
+            tenant: string;
+            /** Until Ms */
+            until_ms: number;
+        };
+        /**
          * TakenCall
          * @description A question, for the operator that is to answer it: from whom, and what.
          */
@@ -11284,6 +13494,12 @@ export interface components {
             tenant: string;
             verb: components["schemas"]["CallVerb"];
         };
+        /**
+         * TakingStatus
+         * @description What became of such a request in its cell.
+         * @enum {string}
+         */
+        TakingStatus: "queued" | "held" | "turned_away" | "ended";
         /**
          * TaskPhase
          * @description How far a task has come.
@@ -11410,7 +13626,7 @@ export interface components {
             /** Issued Ms */
             issued_ms: number;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /**
              * Kind
              * @enum {string}
@@ -11547,7 +13763,7 @@ export interface components {
             /** Issuer */
             issuer: string;
             /** Keys */
-            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
+            keys: ("scheduler.catalog.read" | "scheduler.instance.read" | "scheduler.instance.create" | "scheduler.instance.update" | "scheduler.instance.delete" | "scheduler.queue.submit" | "scheduler.queue.read" | "scheduler.queue.cancel" | "scheduler.node.read" | "scheduler.node.operate" | "scheduler.node.report" | "scheduler.job.exec" | "scheduler.endpoint.open" | "scheduler.lease.read" | "scheduler.lease.hold" | "scheduler.lease.evict" | "scheduler.quota.read" | "scheduler.quota.set" | "scheduler.project_quota.set" | "scheduler.booking.read" | "scheduler.booking.manage" | "scheduler.settings.read" | "scheduler.settings.set" | "scheduler.isolation.read" | "scheduler.isolation.set" | "scheduler.catalog.publish" | "scheduler.entitlement.set" | "scheduler.artifact.manage" | "scheduler.webhook.manage" | "scheduler.shared_runtime.read" | "scheduler.shared_runtime.manage" | "scheduler.shared_runtime.join" | "scheduler.host_privilege.grant" | "scheduler.cell.read" | "scheduler.cell.operate" | "scheduler.cell.home" | "iam.tenant.read" | "iam.tenant.manage" | "iam.project.manage" | "iam.role.manage" | "iam.member.read" | "iam.member.manage" | "iam.service_account.read" | "iam.service_account.manage" | "iam.token.issue" | "iam.token.revoke" | "journal.record.read" | "metering.usage.read" | "metering.finding.report" | "billing.rate_card.read" | "billing.rate_card.set" | "billing.budget.read" | "billing.budget.set" | "billing.project_budget.set" | "billing.invoice.read" | "billing.invoice.issue" | "telemetry.metrics.read" | "telemetry.trace.read" | "iam.break_glass.use")[] | null;
             /** Rule */
             rule: string;
         };
@@ -11566,6 +13782,20 @@ export interface components {
             issuer: string;
             /** Rule */
             rule: string;
+        };
+        /**
+         * UnbookedTime
+         * @description A time of a series that could not be booked yet; it is tried again until it begins.
+         */
+        UnbookedTime: {
+            /** Earliest Ms */
+            earliest_ms?: number | null;
+            /** Ends Ms */
+            ends_ms: number;
+            /** Starts Ms */
+            starts_ms: number;
+            /** Why */
+            why: string;
         };
         /**
          * Unhonoured
@@ -11718,7 +13948,7 @@ export interface components {
         WatchRecord: {
             data: string;
             /** @enum {string} */
-            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted" | "node_labelled";
+            event: "admission_approved" | "admission_denied" | "request_queued" | "request_blocked" | "request_cancelled" | "room_reserved" | "lease_renewed" | "lease_released" | "lease_expired" | "lease_revoked" | "lease_fenced" | "fence_cleared" | "lease_preempted" | "node_registered" | "node_departed" | "node_mode_changed" | "node_quarantined" | "node_quarantine_lifted" | "node_enrolled" | "node_enrolment_withdrawn" | "attestation_verdict" | "quota_changed" | "policy_changed" | "token_issued" | "token_refused" | "break_glass" | "checkpoint_reported" | "tenant_created" | "tenant_changed" | "project_created" | "project_changed" | "member_changed" | "service_account_created" | "service_account_changed" | "rate_card_changed" | "invoice_issued" | "budget_changed" | "budget_state_changed" | "finding_reported" | "share_changed" | "settings_changed" | "state_checkpoint" | "leader_elected" | "access_token_issued" | "access_token_revoked" | "access_refused" | "lease_restored" | "renewal_denied" | "isolation_policy_set" | "room_postponed" | "room_lost" | "domain_scrubbed" | "isolation_violated" | "clock_repaired" | "isolation_enforced" | "isolation_finding" | "isolation_finding_closed" | "exec_started" | "exec_ended" | "files_copied" | "graph_submitted" | "graph_task_retried" | "graph_ended" | "app_published" | "app_changed" | "app_entitlement_set" | "app_instance_requested" | "app_instance_changed" | "app_instance_moved" | "app_member_changed" | "app_operation_changed" | "artifact_source_set" | "artifact_changed" | "artifact_credential_issued" | "app_usage_reported" | "app_checked" | "app_webhook_set" | "role_set" | "shared_runtime_created" | "shared_runtime_ended" | "shared_attachment_changed" | "shared_contribution_changed" | "submit_policy_set" | "shared_credential_used" | "app_instance_called" | "shared_use_told" | "shared_settlement_set" | "app_endpoint_opened" | "app_endpoint_closed" | "role_offered" | "role_offer_ended" | "principal_homed" | "account_trust_set" | "account_trust_deleted" | "account_key_added" | "account_key_ended" | "account_token_granted" | "node_labelled" | "node_noted" | "node_note_ended" | "mig_change_begun" | "mig_change_ended" | "window_planned" | "window_phase_changed" | "window_ended" | "calendar_set" | "calendar_withdrawn" | "booked" | "booking_nodes_changed" | "booking_ended" | "series_set" | "series_withdrawn" | "cell_joined" | "cell_left" | "cell_reached" | "cell_cut_off" | "cell_heard" | "global_asked" | "global_sent" | "global_told" | "global_withdrawn" | "home_met" | "home_left" | "home_heard" | "global_taken" | "global_given_back" | "node_health_changed" | "node_test_begun" | "node_test_ended" | "global_recalled";
             /** @description Where to go on from, as `Last-Event-ID`. */
             id?: string;
         };
@@ -11840,6 +14070,45 @@ export interface components {
             supposed: components["schemas"]["Supposed"];
         };
         /**
+         * WindowConsequence
+         * @description What a window would do to what runs and waits now.
+         */
+        WindowConsequence: {
+            /** Elsewhere */
+            elsewhere: number;
+            /** Leases */
+            leases: components["schemas"]["LeavingLease"][];
+            /** Leaving */
+            leaving: number;
+            /** Staying */
+            staying: number;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * WindowPhase
+         * @description How far a window of maintenance has come.
+         *
+         *     Back to ``planned`` only where the journal's clock was set right: what had begun by the wrong
+         *     time is ahead again.
+         * @enum {string}
+         */
+        WindowPhase: "planned" | "closing" | "open";
+        /**
+         * WindowSet
+         * @description A window is announced; or (dry run) what it would do.
+         */
+        WindowSet: {
+            /**
+             * Answer
+             * @constant
+             */
+            answer: "done";
+            consequence?: components["schemas"]["WindowConsequence"] | null;
+            /** Seq */
+            seq: number | null;
+        };
+        /**
          * Words
          * @description Sentences for closed words, the same that the command line says: list, word, sentence.
          *
@@ -11946,7 +14215,7 @@ export interface components {
          */
         WouldQueue: {
             /** Denied */
-            denied: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
+            denied: (components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"]) | null;
             estimate: components["schemas"]["Estimate"];
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -11968,7 +14237,7 @@ export interface components {
          */
         WouldRefuse: {
             /** Denied */
-            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
+            denied: components["schemas"]["DeadlinePassed"] | components["schemas"]["NoSuchHardware"] | components["schemas"]["NodesForbidden"] | components["schemas"]["LargerThanAnyNode"] | components["schemas"]["HeadroomKept"] | components["schemas"]["RoomClaimed"] | components["schemas"]["ReservedForOthers"] | components["schemas"]["NodesKeptApart"] | components["schemas"]["NotEnoughFree"] | components["schemas"]["Fragmented"] | components["schemas"]["VictimsLeaving"] | components["schemas"]["NodeClosed"] | components["schemas"]["NodeKeptApart"] | components["schemas"]["NodesClosed"] | components["schemas"]["TermReserved"] | components["schemas"]["NodesMaintained"] | components["schemas"]["NodeMaintained"] | components["schemas"]["NodesBooked"] | components["schemas"]["NodeBooked"] | components["schemas"]["ScopeClosed"] | components["schemas"]["PriorityTooHigh"] | components["schemas"]["LeaseClassForbidden"] | components["schemas"]["TermTooLong"] | components["schemas"]["TooManyWaiting"] | components["schemas"]["GpuGenerationRequired"] | components["schemas"]["GpuGenerationLimitExceeded"] | components["schemas"]["HardLimitExceeded"] | components["schemas"]["BurstCreditExhausted"] | components["schemas"]["BudgetExhausted"] | components["schemas"]["CostCapExceeded"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -12075,7 +14344,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description `rate_limited`: too many bad tokens or watchers, or somebody searches already. */
+        /** @description `rate_limited`: too many bad tokens or watchers, somebody searches already, or it was told just now. */
         Error429: {
             headers: {
                 [name: string]: unknown;
@@ -13033,6 +15302,86 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    booking_series_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ProjectSeries_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only of this tenant and its projects. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ProjectBooking_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     glass_break: {
         parameters: {
             query?: {
@@ -13128,6 +15477,319 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Revocations"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_home_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HomeShown"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_home_leave: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_home_letter: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HomeLetter"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterReply"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_home_offer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeaseRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CellOffer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CellShown_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_join: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CellJoin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cell: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CellShown"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cell_leave: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                cell: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CellLeave"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -13523,6 +16185,163 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    global_request_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_GlobalShown_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    global_request_ask: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeaseRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AskedEverywhere"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    global_request_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                global_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GlobalShown"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    global_request_withdraw: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                global_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     graph_list: {
         parameters: {
             query?: {
@@ -13799,6 +16618,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphPlan"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    inbox_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+                /** @description Only what was not read yet. */
+                unread?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxNotices"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    inbox_read: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InboxReading"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxRead"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -15549,6 +18451,287 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    calendar_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_MaintenanceCalendar_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    calendar_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                calendar: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalendarWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    calendar_withdraw: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                calendar: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    window_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description Rows on one page, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_MaintenanceWindow_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    window_plan: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWindow"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WindowSet"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    window_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                window: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaintenanceWindow"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    window_cancel: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                window: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     self_may: {
         parameters: {
             query?: {
@@ -15673,6 +18856,8 @@ export interface operations {
             query?: {
                 /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description Only with this label, `KEY=VALUE`; repeat it. */
+                label?: string[] | null;
                 /** @description Rows on one page, at most. */
                 limit?: number;
             };
@@ -16210,6 +19395,51 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    node_health_report: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HealthReport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     node_beat: {
         parameters: {
             query?: {
@@ -16323,7 +19553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["LabelsSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -16369,6 +19599,137 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IssuedLeaseToken"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_mig: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MigWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModeSet"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_mig_cancel: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_mig_report: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MigReport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -16455,6 +19816,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NewNonce"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_note_add: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewNote"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_note_end: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+                note_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_open: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+                /** @description Take it as it is, without its test. */
+                untested?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModeSet"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -16607,6 +20098,127 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    node_test: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_test_report: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeTestReport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    node_ticket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTicket"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     node_work: {
         parameters: {
             query: {
@@ -16683,6 +20295,203 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    notice_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeSettings"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    notice_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoticeChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeSettings"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    notice_rotate: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeSettings"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    notice_test: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeTested"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    notice_verify: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoticeCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeSettings"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -18903,6 +22712,259 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    booking_series_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                series: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesStanding"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_series_set: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                series: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesMade"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_series_withdraw: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                series: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_create: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBooking"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BookingMade"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                booking: string;
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectBooking"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    booking_cancel: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                booking: string;
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     project_budget_read: {
         parameters: {
             query?: never;
@@ -20529,6 +24591,52 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    project_quota_rebalance: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                project: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rebalance"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaRebalanced"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     project_share_read: {
         parameters: {
             query?: never;
@@ -20676,6 +24784,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuotaSet"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            409: components["responses"]["Error409"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            428: components["responses"]["Error428"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    tenant_quota_rebalance: {
+        parameters: {
+            query?: {
+                /** @description Decide the same, and change nothing. */
+                dry_run?: string;
+            };
+            header?: {
+                /** @description The same key from the same caller gives the first answer again. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rebalance"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaRebalanced"];
                 };
             };
             400: components["responses"]["Error400"];

@@ -1,14 +1,17 @@
 // Every page that one can go to, who it is for, and the keys that lead there. The side navigation,
 // the palette and the help for keys are made from this list.
 import {
+  Bell,
   Boxes,
   Building2,
+  CalendarClock,
   Coins,
   Container,
   Cpu,
   House,
   LayoutGrid,
   ListOrdered,
+  Network,
   Play,
   ScrollText,
   ShieldCheck,
@@ -16,6 +19,7 @@ import {
   Share2,
   SquareTerminal,
   Workflow,
+  Wrench,
 } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
 import { mayAnywhere, type Key, type Self } from "./who";
@@ -31,11 +35,27 @@ export interface PageRow {
 
 export const PAGES: PageRow[] = [
   { to: "/", title: "Home", icon: House, key: null, letter: "h" },
+  { to: "/inbox", title: "Inbox", icon: Bell, key: null, letter: "b" },
   { to: "/run", title: "Run something", icon: Play, key: "scheduler.queue.submit", letter: "r" },
   { to: "/jobs", title: "Jobs", icon: SquareTerminal, key: "scheduler.queue.read", letter: "j" },
   { to: "/queue", title: "Queue", icon: ListOrdered, key: "scheduler.queue.read", letter: "q" },
   { to: "/leases", title: "Leases", icon: Boxes, key: "scheduler.lease.read", letter: "l" },
   { to: "/nodes", title: "Nodes", icon: Cpu, key: "scheduler.node.read", letter: "n" },
+  {
+    to: "/maintenance",
+    title: "Maintenance",
+    icon: Wrench,
+    key: "scheduler.node.read",
+    letter: "w",
+  },
+  {
+    to: "/bookings",
+    title: "Bookings",
+    icon: CalendarClock,
+    key: "scheduler.booking.read",
+    letter: "k",
+  },
+  { to: "/cells", title: "Cells", icon: Network, key: "scheduler.cell.read", letter: "c" },
   { to: "/tenants", title: "Tenants", icon: Building2, key: "iam.tenant.read", letter: "t" },
   { to: "/money", title: "Money", icon: Coins, key: "metering.usage.read", letter: "m" },
   {

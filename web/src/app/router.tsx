@@ -66,6 +66,7 @@ export function makeRouter(client: QueryClient) {
   const pages = [
     // Here already: which home it is follows from who looks, and that one is fetched meanwhile.
     page("/", () => Promise.resolve({ Page: HomePage })),
+    page("/inbox", () => import("@/nouns/inbox/list")),
     page("/run", () => import("@/nouns/jobs/run")),
     page("/jobs", () => import("@/nouns/jobs/list")),
     page("/jobs/$id", () => import("@/nouns/jobs/page")),
@@ -75,6 +76,17 @@ export function makeRouter(client: QueryClient) {
     page("/leases/$id", () => import("@/nouns/leases/page")),
     page("/nodes", () => import("@/nouns/nodes/list")),
     page("/nodes/$id", () => import("@/nouns/nodes/page")),
+    page("/maintenance", () => import("@/nouns/maintenance/list")),
+    page("/maintenance/$window", () => import("@/nouns/maintenance/page")),
+    page("/bookings", () => import("@/nouns/bookings/list")),
+    page("/tenants/$tenant/projects/$project/bookings/$booking", () =>
+      import("@/nouns/bookings/page"),
+    ),
+    page("/tenants/$tenant/projects/$project/booking-series/$series", () =>
+      import("@/nouns/bookings/series"),
+    ),
+    page("/cells", () => import("@/nouns/cells/list")),
+    page("/cells/$cell", () => import("@/nouns/cells/page")),
     page("/tenants", () => import("@/nouns/tenants/list")),
     page("/tenants/$tenant", () => import("@/nouns/tenants/page")),
     page("/tenants/$tenant/projects/$project", () => import("@/nouns/tenants/project")),

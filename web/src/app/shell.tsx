@@ -4,6 +4,7 @@ import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-route
 import { LogOut, Menu, Monitor, Moon, Search, Sun } from "lucide-react";
 import { Suspense, useEffect, useState } from "react";
 import { logOut } from "@/api/session";
+import { Bell } from "@/nouns/inbox/bell";
 import { Skeleton } from "@/parts/states";
 import { assertNever } from "@/words/assert-never";
 import { LiveProvider, useFreshness, type Freshness } from "./live";
@@ -72,6 +73,7 @@ function Frame() {
               Ctrl K
             </kbd>
           </button>
+          <Bell />
           <Live />
         </header>
         <main

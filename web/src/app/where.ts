@@ -2,6 +2,7 @@
 
 const INSIDE_TENANT: [RegExp, string][] = [
   [/^\/tenants\/[^/]+\/projects\/[^/]+\/instances(\/|$)/, "/instances"],
+  [/^\/tenants\/[^/]+\/projects\/[^/]+\/booking(s|-series)(\/|$)/, "/bookings"],
   [/^\/tenants\/[^/]+\/(runtimes|share)(\/|$)/, "/runtimes"],
   [/^\/tenants\/[^/]+\/invoices(\/|$)/, "/money"],
 ];

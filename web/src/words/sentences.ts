@@ -13,8 +13,12 @@ export interface Closed {
   error_code: Schemas["ErrorCode"] | Schemas["EdgeCode"];
   estimate: Schemas["Estimate"]["basis"];
   filter_reason: Schemas["FilterReason"];
+  health_action: Schemas["HealthAction"];
+  health_check: Schemas["HealthCheck"];
   job_fault: Schemas["JobFault"];
+  mig_failure: Schemas["MigFailure"];
   mint_denial: Schemas["MintDenial"];
+  node_test_outcome: Schemas["NodeTestOutcome"];
   pending_fix: Schemas["PendingReason"];
   pending_reason: Schemas["PendingReason"];
   preemption_reason: Schemas["PreemptionReason"];
@@ -29,6 +33,8 @@ export interface Sentences {
   denial(denied: Denied, nowMs: number): string;
   remedy(remedy: Schemas["Remedy"]): string;
   estimate(estimate: Schemas["Estimate"], nowMs: number): string;
+  /** What was found on a machine, and where. */
+  finding(finding: Schemas["NodeFinding"]): string;
   /** Why a job is where it is; a word that nobody knows is told as it is. */
   jobReason(word: string): string;
 }
@@ -51,6 +57,11 @@ export function sentencesOf(words: Words | undefined): Sentences {
     denial: (denied, nowMs) => say("denial", denied.detail, { ...denied }, nowMs),
     remedy: (remedy) => say("remedy", remedy.remedy, { ...remedy }, 0),
     estimate: (estimate, nowMs) => say("estimate", estimate.basis, { ...estimate }, nowMs),
+    finding: ({ check, gpu, value, limit, code }) => {
+      const where = gpu === null || gpu === undefined ? "the machine" : `GPU ${gpu}`;
+      const values = { where, value: value ?? 0, limit: limit ?? 0, code: code ?? 0 };
+      return say("health_check", check, values, 0);
+    },
     jobReason: (word) => {
       const list = JOB_REASONS.find((each) => words?.[each]?.[word] !== undefined);
       return list === undefined ? spell(word) : say(list, word, {}, 0);
@@ -59,6 +70,17 @@ export function sentencesOf(words: Words | undefined): Sentences {
 }
 
 const JOB_REASONS = ["preemption_reason", "pending_reason", "held_reason", "job_fault"] as const;
+
+/** How many findings there are, in a few words. */
+export function toldFindings(findings: readonly Schemas["NodeFinding"][]): string {
+  const fails = findings.filter((each) => each.level === "fail").length;
+  const warns = findings.length - fails;
+  const parts = [
+    fails === 0 ? "" : fails === 1 ? "1 finding that fails it" : `${fails} findings that fail it`,
+    warns === 0 ? "" : warns === 1 ? "1 warning" : `${warns} warnings`,
+  ];
+  return parts.filter((part) => part !== "").join(", ") || "ok";
+}
 
 /** What a request asks for, in words. */
 export function askedSentence(asked: Schemas["Asked"]): string {

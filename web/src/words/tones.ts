@@ -71,6 +71,7 @@ export function modeTone(mode: Schemas["NodeMode"]): Tone {
   switch (mode) {
     case "accepting":
       return "good";
+    case "cordoned":
     case "draining":
     case "returning":
       return "warn";

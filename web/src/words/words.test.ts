@@ -2,7 +2,7 @@
 // vectors.json were made by the command line's own code (tests/support/word_vectors.py).
 import { expect, test } from "vitest";
 import { EVERY_WORD } from "./every-word";
-import { sentencesOf, type Closed } from "./sentences";
+import { sentencesOf, toldFindings, type Closed } from "./sentences";
 import { clock, fill, TemplateError } from "./template";
 import vectors from "./vectors.json";
 
@@ -26,6 +26,10 @@ function said({ kind, value }: Case): string {
       return sentences.remedy(value as never);
     case "estimate":
       return sentences.estimate(value as never, vectors.now_ms);
+    case "finding":
+      return sentences.finding(value as never);
+    case "findings":
+      return toldFindings(value.findings as never);
     default:
       throw new Error(`no such kind: ${kind}`);
   }

@@ -2,9 +2,11 @@
 
 Rules:
 
-- It reads and reports; it executes nothing. ``inventory`` talks to nobody, ``run`` to one server.
+- It reads and reports; it executes nothing. ``inventory`` and ``health`` talk to nobody, ``run`` to
+  one server.
 - A source that is missing is told in the report with its word; the command still ends with 0.
-- Ends with 1 if the machine's own numbers cannot be understood, 2 on a wrong option.
+- Ends with 1 if the machine's own numbers cannot be understood, or ``health`` finds what fails it;
+  with 2 on a wrong option.
 """
 
 from __future__ import annotations
@@ -27,17 +29,23 @@ from bailiwick.cli.shared.flags import (
     OutputOption,
     with_options,
 )
-from bailiwick.phrases.amounts import size
+from bailiwick.phrases.amounts import plural, size
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bailiwick.agent.health.once import HealthLook
     from bailiwick.agent.machine.inventory import Inventory
 
 _BLOCK_PATH: Final = typer.Option(
     "--block-path",
     metavar="DIR",
     help="The folder whose free space is offered as block storage.",
+)
+_HEALTH_LIMIT: Final = typer.Option(
+    "--health-limit",
+    metavar="NAME=NUMBER",
+    help="A limit other than the usual one, such as disk_warn_milli=800; repeat it.",
 )
 _RUN_OPTIONS: Final[Mapping[str, Any]] = {
     "server": typer.Option(
@@ -100,6 +108,11 @@ _RUN_OPTIONS: Final[Mapping[str, Any]] = {
     "trust_jobs": TRUST_JOBS,
     "job_path": JOB_PATH,
     "host_members": HOST_MEMBERS,
+    "health": typer.Option(
+        "--health/--no-health",
+        help="Look what is wrong with the machine, and test it when the server says so.",
+    ),
+    "health_limit": _HEALTH_LIMIT,
     "block_path": _BLOCK_PATH,
 }
 
@@ -133,6 +146,63 @@ def inventory(
         typer.echo(json.dumps(plain_of(found), indent=2))
         return
     show_inventory(make_console(), found)
+
+
+@app.command()
+def health(
+    *,
+    burn_in: Annotated[
+        bool, typer.Option("--burn-in", help="Also have each idle GPU compute for some seconds.")
+    ] = False,
+    health_limit: Annotated[list[str] | None, _HEALTH_LIMIT] = None,
+    block_path: Annotated[Path, _BLOCK_PATH] = Path("/"),
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """What is wrong with this machine: GPUs, links and disks, against the limits.
+
+    One look: heat only warns, and what a driver reported before is not known. Ends with 1 if
+    something fails the machine.
+
+    Example: bailiwick agent health --burn-in
+    """
+    from bailiwick.agent.health.limits import limits_given
+    from bailiwick.agent.health.once import look_once
+    from bailiwick.cli.shared.screen import make_console
+    from bailiwick.vocab.health import HealthLevel
+
+    limits = limits_given(health_limit or ())
+    found = look_once(block_path, limits, burn_in=burn_in)
+    if output is Output.JSON:
+        typer.echo(json.dumps(found.plain(), indent=2))
+    else:
+        show_health(make_console(), found)
+    if any(each.level is HealthLevel.FAIL for each in found.findings):
+        raise typer.Exit(ExitCode.FAULT)
+
+
+def show_health(console: Console, found: HealthLook) -> None:
+    """One look at a machine, as a person reads it."""
+    from bailiwick.cli.shared.screen import print_rows
+
+    rows = [
+        (
+            each.level.value,
+            each.check.value,
+            "-" if each.gpu is None else str(each.gpu),
+            str(each.value),
+            str(each.limit),
+            str(each.code or "-"),
+            each.check.human_summary(),
+        )
+        for each in found.findings
+    ]
+    if rows:
+        names = ("level", "check", "gpu", "value", "limit", "code", "which means*")
+        print_rows(console, names, rows=rows, numbers=("gpu", "value", "limit", "code"))
+    else:
+        console.print("nothing is wrong")
+    gpus = f"{plural(found.gpus, 'GPU')} ({found.state.human_summary()})"
+    console.print(f"looked at {gpus}; burnt in: {found.burnt}")
 
 
 @app.command()

@@ -26,6 +26,7 @@ from bailiwick.cli.shared.units import parse_id
 from bailiwick.executors.registry import labels_for
 from bailiwick.phrases.amounts import amount, span
 from bailiwick.phrases.estimates import phrase_position
+from bailiwick.phrases.health.sentences import told_eviction
 from bailiwick.phrases.reasons import REASONS, phrase_turn
 from bailiwick.phrases.states import FILTERS
 from bailiwick.phrases.times import age, clock, moment
@@ -33,8 +34,9 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import FilterReason
 
 if TYPE_CHECKING:
-    from bailiwick.wire.answers import Denial
+    from bailiwick.wire.base import Page
     from bailiwick.wire.decisions import Explanation
+    from bailiwick.wire.denials import Denial
     from bailiwick.wire.work import JournalRecord, QueueEntry, Remedy
 
 command = typer.Typer(add_completion=False)
@@ -42,6 +44,7 @@ command = typer.Typer(add_completion=False)
 _KINDS = ("job", "lease", "entry")
 _UNREAD = frozenset({"command", "key", "digest"})
 """Facts that only tell one thing from another; nobody reads them."""
+_TOLD_OF_EVICTION = frozenset({"reason", "preemptor", "rule"})
 _YEAR_2000_MS = 946_684_800_000
 
 
@@ -120,9 +123,24 @@ def explain_entry(ask: Ask, number: int) -> None:
 
 def explain_lease(ask: Ask, number: int) -> None:
     """What became of a lease."""
+    draw_lease(ask, number, page=read_lease(ask, number))
+
+
+def read_lease(ask: Ask, number: int) -> Page[JournalRecord]:
+    """What is recorded about a lease."""
     from bailiwick.wire.actions.leases import LEASE_EXPLAIN
 
-    page = ask.client.pages(LEASE_EXPLAIN, path={"lease_id": number})
+    return ask.client.pages(LEASE_EXPLAIN, path={"lease_id": number})
+
+
+def failure_in(page: Page[JournalRecord]) -> str | None:
+    """Which check the machine failed, if that is why the lease had to go."""
+    told = (told_eviction(record.body) for record in page.items)
+    return next((each for each in told if each is not None), None)
+
+
+def draw_lease(ask: Ask, number: int, *, page: Page[JournalRecord]) -> None:
+    """What is recorded about a lease, for people."""
     columns: Columns[JournalRecord] = Columns(
         ("at", "what", "by", "details*"),
         lambda r: (clock(r.at_ms), r.kind, r.actor, told_record(r)),
@@ -147,6 +165,10 @@ def told_facts(facts: Mapping[str, object]) -> str:
     if denied is not None:
         why = f"{REASONS[denied.reason]}: {phrase_denial(denied)}; "
         body = {name: value for name, value in body.items() if name not in denied.model_fields_set}
+    failed = told_eviction(body)
+    if failed is not None:
+        why = f"{failed}; "
+        body = {name: value for name, value in body.items() if name not in _TOLD_OF_EVICTION}
     rest = ", ".join(f"{name} {_fact(name, value)}" for name, value in body.items())
     return printable(f"{why}{rest}".removesuffix("; "))
 

@@ -75,7 +75,7 @@ def _show_map(ask: Ask) -> None:
 
 
 def _columns() -> Any:
-    from bailiwick.cli.commands.node import NODES
+    from bailiwick.cli.nodes.drawing import NODES
 
     return NODES
 

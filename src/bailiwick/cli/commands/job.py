@@ -272,17 +272,22 @@ def job_logs(options: LogsOptions) -> None:
 
 def explain_job(ask: Ask, found: Job) -> None:
     """Why a job is where it is: in the queue, under its lease, or over."""
-    from bailiwick.cli.commands.explain import explain_entry, explain_lease
+    from bailiwick.cli.commands.explain import draw_lease, explain_entry, failure_in, read_lease
 
+    waits = found.phase is JobPhase.WAITING and found.entry_id is not None
+    number = None if waits else found.lease_id
+    page = None if number is None else read_lease(ask, number)
     if ask.output is Format.TABLE:
         typer.echo(sentence_of(found))
         if found.reason is not None and (found.is_held or found.phase is not JobPhase.WAITING):
             denied, word = found.denied, found.reason
             why = phrase_job_reason(word) if denied is None else phrase_denial(denied)
+            if page is not None and found.phase is JobPhase.PREEMPTED:
+                why = failure_in(page) or why
             typer.echo(f"why: {why}")
     if found.phase is JobPhase.WAITING and found.entry_id is not None:
         explain_entry(ask, found.entry_id)
-    elif found.lease_id is not None:
-        explain_lease(ask, found.lease_id)
+    elif number is not None and page is not None:
+        draw_lease(ask, number, page=page)
     elif ask.output is not Format.TABLE:
         ask.printer.thing(found, name=name_of(found), draw=lambda: None)

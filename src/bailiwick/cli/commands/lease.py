@@ -130,10 +130,16 @@ def _draw(found: Lease) -> None:
             ("generation", str(found.generation)),
             ("granted", moment(found.granted_ms)),
             ("expires", moment(found.expires_ms)),
+            ("node maintained", _maintained(found)),
             ("gang", "-" if found.gang is None else str(found.gang)),
             ("job labels", ", ".join(found.job_labels) or "-"),
         ],
     )
+
+
+def _maintained(found: Lease) -> str:
+    """From when on its node is maintained: the term does not grow beyond that."""
+    return "-" if found.maintained_ms is None else f"from {moment(found.maintained_ms)}"
 
 
 def _caches(found: Lease) -> str:

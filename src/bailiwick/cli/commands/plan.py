@@ -14,6 +14,7 @@ from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
 from bailiwick.phrases.amounts import money, plural, span
+from bailiwick.phrases.reasons import phrase_rule
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI
@@ -116,12 +117,13 @@ def draw_plan(plan: Plan, *, rules: bool = True) -> None:
 
 
 def draw_rules(rules: Sequence[ClosingRule], more: int) -> None:
-    """How many nodes each rule of the isolation policy closes, for people."""
+    """How many nodes are closed by what, for people: a rule, a booking, or maintenance."""
     if not rules:
         return
-    rows = [(f"{each.nodes:,}", each.rule) for each in rules]
-    heads, title = ("nodes", "rule*"), "Closed by the isolation policy"
-    print_rows(make_console(), heads, rows=rows, title=title, numbers=("nodes",))
+    rows = [(f"{each.nodes:,}", phrase_rule(each.rule)) for each in rules]
+    print_rows(
+        make_console(), ("nodes", "by*"), rows=rows, title="Closed to it now", numbers=("nodes",)
+    )
     if more:
         typer.echo(f"and by {plural(more, 'more rule')}")
 

@@ -12,7 +12,7 @@ from bailiwick.cli.shared.output import Columns
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.units import parse_bytes, parse_cores, parse_span
+from bailiwick.vocab.units import parse_bytes, parse_cores, parse_generation, parse_span
 from bailiwick.vocab.words import Dimension, HardwareGeneration
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def show_quota(ask: Ask) -> None:
 
 
 def _draw_quota(found: QuotaState, name: str) -> None:
-    names = {dimension: word for word, dimension in _WORDS.items()}
-    rows = [(names[word], *_room(word, room)) for word, room in found.dimensions.items()]
+    rows = [(name_of(word), *_room(word, room)) for word, room in found.dimensions.items()]
     rows += [
         (word.value, *_room(Dimension.GPU_COUNT, room)) for word, room in found.generations.items()
     ]
@@ -127,7 +126,7 @@ def _short(word: Dimension, value: int) -> str:
     return f"{value:,}"
 
 
-_LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
+_LIMIT = re.compile(r"([A-Za-z0-9_-]+)=(.+)")
 _BURST = re.compile(r"([a-z]+)=([^:]+):([^:]+)(?::([^:]+))?")
 
 
@@ -202,6 +201,36 @@ def set_quota(
     ask.change(setting, path=ask.scope, body=body, etag=tag, told=told, tell=draw_quota)
 
 
+@verb(app, "rebalance", changes=True, scope="project")
+def rebalance_quota(
+    ask: Ask,
+    *,
+    grace: Annotated[
+        str | None,
+        typer.Option("--grace", metavar="SPAN", help="How long they may still run: 30s, 5m."),
+    ] = None,
+) -> None:
+    """End the cheapest leases that a tenant (or --project) holds above its quota.
+
+    Guaranteed leases stay, and so does what burst credit carries.
+
+    Example: bailiwick quota rebalance --tenant lab --project vision --grace 10m --dry-run
+    """
+    from bailiwick.cli.outlook.consequences import draw_rebalance
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.tenants import PROJECT_QUOTA_REBALANCE, TENANT_QUOTA_REBALANCE
+    from bailiwick.wire.fleet import Rebalance
+
+    grace_ms = None if grace is None else parse_span("--grace", grace)
+    body = make_body(Rebalance, grace_ms=grace_ms)
+    action = ask.of_scope(TENANT_QUOTA_REBALANCE, PROJECT_QUOTA_REBALANCE)
+    ask.foresee(action, path=ask.scope, body=body, tell=draw_rebalance)
+    name = ask.scope_name
+    ask.confirm(f"Bring {name} back inside its quota? Who goes is warned, then ended.")
+    told = f"{name} is brought back inside its quota"
+    ask.change(action, path=ask.scope, body=body, told=told, tell=draw_rebalance)
+
+
 _WORDS = {
     "cpus": Dimension.CPU_MILLI,
     "mem": Dimension.MEM_BYTES,
@@ -210,6 +239,18 @@ _WORDS = {
     "vram": Dimension.GPU_VRAM,
     "leases": Dimension.LEASE_COUNT,
 }
+
+
+_NAMES = {dimension: word for word, dimension in _WORDS.items()}
+
+
+def name_of(dimension: Dimension) -> str:
+    """How a limit is told: by the word by which it is set.
+
+    >>> name_of(Dimension.GPU_COUNT)
+    'gpus'
+    """
+    return _NAMES[dimension]
 
 
 _CEILINGS = {
@@ -266,7 +307,7 @@ def parse_burst(text: str) -> dict[str, Any] | None:
 def parse_limit(text: str) -> tuple[str, str, int | None]:
     """In which table, on what, how much; no number lifts the limit.
 
-    >>> parse_limit("mem=1GiB"), parse_limit("nvidia_hopper=none")
+    >>> parse_limit("mem=1GiB"), parse_limit("H100=none")
     (('limits', 'mem_bytes', 1073741824), ('gpu_limits', 'nvidia_hopper', None))
     """
     found = _LIMIT.fullmatch(text)
@@ -276,8 +317,7 @@ def parse_limit(text: str) -> tuple[str, str, int | None]:
     word, value = found[1], found[2]
     dimension = _WORDS.get(word)
     if dimension is None:
-        if word not in tuple(HardwareGeneration):
-            raise InvalidValue("limit", text, f"one of {words} or a GPU generation")
+        word = _generation(text, word).value
         return "gpu_limits", word, None if value == "none" else _count(text, value)
     if value == "none":
         return "limits", dimension.value, None
@@ -286,6 +326,14 @@ def parse_limit(text: str) -> tuple[str, str, int | None]:
     if dimension in (Dimension.GPU_COUNT, Dimension.LEASE_COUNT):
         return "limits", dimension.value, _count(text, value)
     return "limits", dimension.value, parse_bytes(word, value)
+
+
+def _generation(text: str, word: str) -> HardwareGeneration:
+    try:
+        return parse_generation("limit", word)
+    except InvalidValue as error:
+        expected = f"one of {', '.join(_WORDS)}, or a GPU generation: {error.expected}"
+        raise InvalidValue("limit", text, expected) from None
 
 
 def _count(text: str, value: str) -> int:

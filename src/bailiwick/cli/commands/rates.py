@@ -19,6 +19,7 @@ from bailiwick.cli.shared.output import Columns
 from bailiwick.cli.shared.periods import (
     align_money,
     parse_time,
+    parse_until,
     spell_time,
 )
 from bailiwick.cli.shared.screen import make_console, print_rows
@@ -152,7 +153,7 @@ def set_rates(
     for table in TABLES:
         body[table] = held[table] | wanted.get(table, {})
     body["tenant"] = None if tenant is None else path_word("--tenant", tenant)
-    body["effective_ms"] = 0 if effective is None else parse_time("--from", effective)
+    body["effective_ms"] = 0 if effective is None else parse_until("--from", effective)
     body["name"] = name or _name_of(held, wanted.get("name"), tenant=tenant)
     whose = "everybody" if tenant is None else tenant
     when = "from now on" if effective is None else f"from {spell_time(body['effective_ms'])} on"
@@ -186,7 +187,7 @@ def withdraw_rates(
     """
     from bailiwick.wire.actions.rates import RATES_WITHDRAW
 
-    at_ms = 0 if effective is None else parse_time("--from", effective)
+    at_ms = 0 if effective is None else parse_until("--from", effective)
     ask.change(
         RATES_WITHDRAW,
         path={"tenant": path_word("--tenant", tenant)},

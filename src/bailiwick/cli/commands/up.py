@@ -25,6 +25,7 @@ from bailiwick.cli.shared.flags import (
     TRUST_JOBS,
     with_options,
 )
+from bailiwick.cli.shared.mail_flags import MailOptions, mail_of
 
 if TYPE_CHECKING:
     from bailiwick.apps.addresses import Network
@@ -59,7 +60,7 @@ HELP = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UpOptions:
+class UpOptions(MailOptions):
     """What ``bailiwick up`` can be told."""
 
     data_dir: Annotated[
@@ -152,6 +153,17 @@ class UpOptions:
             "artifacts. By default only addresses of the internet. Repeatable.",
         ),
     ] = None
+    cell_keys: Annotated[
+        Path | None,
+        typer.Option(
+            "--cell-keys",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="How this server gets into its cells: in DIR/CELL stands `ACCOUNT KEY` of a "
+            "service account there: docs/cells.md. Replicas share it.",
+        ),
+    ] = None
     tls_cert: Annotated[
         Path | None,
         typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM) for HTTPS."),
@@ -219,6 +231,8 @@ def check_options(options: UpOptions) -> ProcessOptions:
         providers=load_providers(options.providers),
         federation=load_federation(options.providers),
         public_url=check_public_url(options.public_url),
+        mail=mail_of(options),
+        cell_keys=options.cell_keys,
     )
 
 

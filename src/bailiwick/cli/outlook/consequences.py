@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from bailiwick.cli.shared.periods import spell_money
-from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.amounts import milli, plural, size
 from bailiwick.phrases.states import BUDGETS
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.words import Dimension
 
 if TYPE_CHECKING:
+    from bailiwick.wire.fleet import Held
     from bailiwick.wire.foreseen import (
         AtOnce,
         BudgetSet,
         LimitChange,
         ModeConsequence,
         ModeSet,
+        QuotaRebalanced,
         QuotaSet,
         TouchedOnes,
     )
@@ -45,7 +47,8 @@ def _mode_lines(found: ModeConsequence) -> Iterator[str]:
     else:
         yield "ends no lease"
     if found.staying:
-        yield f"{plural(found.staying, 'lease')} there may end by themselves"
+        alone = "itself" if found.staying == 1 else "themselves"
+        yield f"{plural(found.staying, 'lease')} there may end by {alone}"
     for each in found.room:
         now, after = milli(each.free_milli), milli(each.free_after_milli)
         yield f"free {each.generation.value} GPUs in the fleet: {now} now, {after} then"
@@ -71,10 +74,12 @@ def _draw_leaving(found: ModeConsequence) -> None:
 
 def draw_quota(done: QuotaSet) -> None:
     """What another quota would do."""
+    from bailiwick.cli.commands.quota import name_of
+
     found = done.consequence
     if found is None:
         return
-    rows = [(word.value, *_limit(word, each)) for word, each in found.limits.items()]
+    rows = [(name_of(word), *_limit(word, each)) for word, each in found.limits.items()]
     gpus = Dimension.GPU_COUNT
     rows += [(word.value, *_limit(gpus, each)) for word, each in found.gpu_limits.items()]
     heads = ("limit on", "now", "then", "used", "above")
@@ -83,6 +88,52 @@ def draw_quota(done: QuotaSet) -> None:
         typer.echo("what is above a limit goes on, but is not renewed")
     for line in at_once_lines(found.at_once):
         typer.echo(line)
+
+
+def draw_rebalance(done: QuotaRebalanced) -> None:
+    """Who would go to bring a tenant or project back inside its quota."""
+    from bailiwick.cli.commands.quota import name_of
+
+    found = done.consequence
+    if found is None:
+        return
+    gpus = {word.value: (Dimension.GPU_COUNT, each) for word, each in found.gpu_over.items()}
+    rows = {name_of(word): (word, each) for word, each in found.over.items()} | gpus
+    shown = [
+        (name, _above(word, each.over), _above(word, each.over_after))
+        for name, (word, each) in rows.items()
+    ]
+    heads = ("limit on", "above", "then")
+    print_rows(make_console(), heads, rows=shown, title="Above the quota", numbers=heads[1:])
+    ended = f"{plural(found.leaving, 'lease')} by {moment(found.until_ms)}"
+    gangs = f", {plural(found.gangs, 'gang')} among them" if found.gangs else ""
+    typer.echo(f"ends {ended}{gangs}, at a loss of {found.cost:,}")
+    told = [
+        (
+            "-" if each.lease_id is None else f"lease-{each.lease_id}",
+            owner(each.tenant, each.project),
+            each.node,
+            _held(each.held),
+            f"{each.cost:,}",
+            moment(each.until_ms),
+        )
+        for each in found.leases
+    ]
+    columns = ("lease", "of", "on", "holds", "loss", "until")
+    print_rows(make_console(), columns, rows=told, title="Would be ended", numbers=("loss",))
+    if found.leaving > len(told):
+        typer.echo(f"and {found.leaving - len(told)} more")
+
+
+def _above(word: Dimension, value: int) -> str:
+    if word in (Dimension.CPU_MILLI, Dimension.GPU_COUNT):
+        return milli(value)
+    return f"{value:,}" if word is Dimension.LEASE_COUNT else size(value)
+
+
+def _held(held: Held) -> str:
+    cells = [f"{milli(held.cpu_milli)} cores", size(held.mem_bytes)]
+    return ", ".join([*cells, f"{milli(held.gpu_milli)} GPUs"] if held.gpu_milli else cells)
 
 
 def _limit(word: Dimension, each: LimitChange) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.phrases.amounts import milli, plural, size
 from bailiwick.phrases.reasons import REASONS
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.words import HardwareGeneration
+from bailiwick.vocab.units import parse_generation
 
 if TYPE_CHECKING:
     from bailiwick.wire.foreseen import NewNodeKind, WhatIf
@@ -33,8 +33,8 @@ def parse_supposed(texts: Iterable[str]) -> dict[str, Any]:
         name, _, value = text.partition("=")
         head, _, word = name.partition(".")
         more = _MORE.fullmatch(value)
-        if name == "generation" and value in tuple(HardwareGeneration):
-            found["generation"] = value
+        if name == "generation":
+            found["generation"] = parse_generation(name, value).value
         elif more is None:
             raise InvalidValue("CHANGE", text, _EXPECTED)
         elif name == "nodes" and more[1].isdecimal():

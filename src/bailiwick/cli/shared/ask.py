@@ -173,7 +173,7 @@ class Ask:
         self,
         action: Action[B, D],
         *,
-        told: str,
+        told: str | Callable[[D], str],
         path: Places | None = None,
         body: B | None = None,
         tell: Callable[[D], None] | None = None,
@@ -184,13 +184,14 @@ class Ask:
             asked["body"] = body
         done = self.client.send(action, path=path, dry_run=self.dry_run, **asked)
         suffix = " (dry run: nothing was changed)" if self.dry_run else ""
+        says = told if isinstance(told, str) else told(done)
 
         def draw() -> None:
-            typer.echo(told + suffix)
+            typer.echo(says + suffix)
             if tell is not None:
                 tell(done)
 
-        self.printer.thing(done, name=told, draw=draw)
+        self.printer.thing(done, name=says, draw=draw)
 
     def foresee(
         self,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bailiwick.wire.answers import Denial, Estimate
+    from bailiwick.wire.answers import Estimate
+    from bailiwick.wire.denials import Denial
     from bailiwick.wire.work import Remedy
 
 

@@ -145,6 +145,7 @@ def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.phrases.reasons import fix_of
     from bailiwick.phrases.shared import fix_of_shared
+    from bailiwick.phrases.times import with_own_dates
     from bailiwick.phrases.tokens import MINT_DENIALS
     from bailiwick.wire.answers import Refused, TokenDenied
 
@@ -161,6 +162,7 @@ def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
     errors = problem.details.get("errors")
     if isinstance(errors, list):
         what = "; ".join(errors)
+    what = with_own_dates(what, problem.details)
     return _line(what, fix, problem.correlation_id), EXIT_CODES[problem.code]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
@@ -22,12 +22,15 @@ class Output(StrEnum):
 
 
 def with_options(
-    options: type[T], told: Mapping[str, Any] = MappingProxyType({})
+    options: type[T],
+    told: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    without: Collection[str] = (),
 ) -> Callable[[Callable[[T], None]], Callable[..., None]]:
     """Give a command the fields of a dataclass as its options, and hand it the dataclass.
 
     ``told`` has the options of fields that do not carry them: of a dataclass that is used without
-    a command line too.
+    a command line too. Fields ``without`` an option stay what they are by default.
     """
 
     def wrap(command: Callable[[T], None]) -> Callable[..., None]:
@@ -47,6 +50,7 @@ def with_options(
                     annotation=kinds[f.name],
                 )
                 for f in dataclasses.fields(options)  # type: ignore[arg-type]
+                if f.name not in without
             ]
         )
         run.__annotations__ = kinds

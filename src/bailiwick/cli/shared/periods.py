@@ -3,7 +3,8 @@
 Rules:
 
 - A date or a time without a zone is UTC, as a calendar month of a bill is. ``-2h`` is two hours
-  ago, and ``+7d`` is in seven days.
+  ago, and ``+7d`` is in seven days. A span alone is so far back where the past is asked about, and
+  so far ahead where something is to come.
 - Money is typed in units of the currency, with at most six decimals, and is never rounded.
 
 >>> parse_money("LIMIT", "12.5"), spell_money(12_500_000), spell_money(-1_250)
@@ -63,11 +64,11 @@ def parse_time(name: str, text: str) -> int:
 
 
 def parse_until(name: str, text: str) -> int:
-    """The same, where something is to end: ``+7d`` is in seven days."""
+    """The same, where something is to come: ``+7d``, or ``7d``, is in seven days."""
     from time import time
 
-    if re.fullmatch(r"\+[0-9].*(ms|d|h|m|s)", text):
-        return int(time() * 1000) + parse_span(name, text[1:])
+    if re.fullmatch(r"\+?[0-9].*(ms|d|h|m|s)", text):
+        return int(time() * 1000) + parse_span(name, text.removeprefix("+"))
     try:
         return parse_time(name, text)
     except InvalidValue:
@@ -99,8 +100,8 @@ def parse_period(
         if since is not None or until is not None:
             raise InvalidValue("--month", month, "not together with --from or --to")
         return parse_month("--month", month)
-    begin = None if since is None else parse_time("--from", since)
-    end = None if until is None else parse_time("--to", until)
+    begin = None if since is None else parse_since("--from", since)
+    end = None if until is None else parse_since("--to", until)
     return begin, end
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -67,7 +68,7 @@ def patience() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():  # whatever FORCE_COLOR says: a log is no terminal
         yield lambda text: None
         return
     status = console.status("reading")
@@ -81,7 +82,7 @@ def _bar(what: str, total: int, *columns: Any) -> Iterator[Callable[..., None]]:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():  # whatever FORCE_COLOR says: a log is no terminal
         yield lambda **_: None
         return
     bar = Progress(*columns, console=console, transient=True)
@@ -107,12 +108,14 @@ def _late(start: Callable[[], None], stop: Callable[[], None]) -> Iterator[None]
 
 
 class NowAndThen:
-    """Lines on stderr about work that takes long, one a second at most; to a file too."""
+    """Lines about work that takes long, one a second at most."""
 
     def __init__(self) -> None:
         self._begin = self._told = time.monotonic()
 
     def __call__(self, text: str) -> None:
+        if not sys.stderr.isatty():
+            return
         now = time.monotonic()
         if now - self._begin > PROGRESS_AFTER_S and now - self._told > 1:
             self._told = now

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.executors.local import starter, supervisor
-from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.executors.port import JobSpec
+from bailiwick.executors.spares import save_atomically
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
 from bailiwick.vocab.jobs import PLAIN_PATH
 

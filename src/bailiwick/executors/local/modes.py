@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bailiwick.executors.local import sandbox
-from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.spares import save_atomically
 from bailiwick.vocab.errors import Damaged, InvalidValue, LimitReached, Unavailable
 
 UIDS: Final = range(1_900_000_000, 1_900_100_000)

@@ -2,7 +2,7 @@
 
 Rules:
 
-- A file is written whole and durably, or the former one stays (``supervisor.save_atomically``).
+- A file is written whole and durably, or the former one stays (``spares.save_atomically``).
 - Whatever is found on disk, reading gives a value or ``Damaged``: nothing else.
 - The environment and the token are not in it; the command is there as a digest only.
 

@@ -21,6 +21,7 @@ Rules:
   group; without one nothing is said of it.
 - Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
   blocked nor killed for talking, and the mark ``output.truncated`` says that there was more.
+- A job that fills the disk ends as any other: the room to say so is taken before it begins.
 """
 
 from __future__ import annotations
@@ -44,26 +45,7 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _CHUNK_BYTES = 65536
 _POLL_MS = 1000
 _DRAIN_CHUNKS = 64  # far more than a pipe holds
-_WRITE_TRIES = 30
 _NOT_STARTED = 126  # what a shell answers for a program that could not be run
-
-
-def save_atomically(path: str, content: dict[str, Any]) -> None:
-    """The whole of it, durable, under that name; or what was there before."""
-    data = json.dumps(content, sort_keys=True).encode()
-    scratch = f"{path}.{os.getpid()}.new"
-    fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.rename(scratch, path)
-    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def load_start_ticks(pid: int) -> int:
@@ -82,8 +64,10 @@ def preload() -> None:
     """Have all at hand that a supervisor needs: whoever copies this process does so once."""
     import ctypes  # noqa: F401
 
-    for path in (("sandbox.py",), ("cgroups.py",), ("door.py",), ("..", "output_times.py")):
+    for path in (("sandbox.py",), ("cgroups.py",), ("door.py",)):
         _beside(*path)
+    for name in ("output_times.py", "spares.py"):
+        _beside("..", name)
 
 
 def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
@@ -116,6 +100,7 @@ class _Watch:
         self._began_ms = _now_ms()
         self._room, self._kept = int(order["output_bytes_max"]), 0
         self._times: Any = None
+        self._spares: Any = None
         self._pid = 0
         self._walls: Any = None
         self._door: Any = None
@@ -168,7 +153,9 @@ class _Watch:
             "supervisor_start_ticks": load_start_ticks(os.getpid()),
         }
         self._hold(self._pid)
-        save_atomically(self._path(STATE), self._order["state"] | found)
+        spares = _beside("..", "spares.py")
+        self._spares = spares.Spares(self._path(EXIT), self._path(TRUNCATED))
+        spares.save_atomically(self._path(STATE), self._order["state"] | found)
         os.write(open_gate, b"!")
         os.close(open_gate)
         told = os.read(fault, 200).decode()  # empty once the program has taken over
@@ -251,6 +238,7 @@ class _Watch:
         counts["cpu_ms"] = int((_cpu_s() - self._cpu_before_s) * 1000)
         counts |= _beside("cgroups.py").counts(self._order["cgroup"])  # its word before ours
         self._save_exit((self._exit or {}) | {"emptied": True} | counts)
+        self._spares.drop()
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
@@ -303,16 +291,11 @@ class _Watch:
             self._times.note(self._kept, _now_ms())
         if written < len(data):
             self._room = 0
-            os.close(os.open(self._path(TRUNCATED), os.O_WRONLY | os.O_CREAT, 0o600))
+            self._spares.mark_cut()
         return len(data)
 
     def _save_exit(self, content: dict[str, Any]) -> None:
-        for _ in range(_WRITE_TRIES):  # a full disk may have room again
-            try:
-                return save_atomically(self._path(EXIT), {"format": 1} | content)
-            except OSError:
-                time.sleep(1)
-        return None
+        self._spares.save_end({"format": 1} | content)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)

@@ -28,8 +28,13 @@ from enum import StrEnum
 
 from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.kinds.apps import AppKinds
+from bailiwick.journal.kinds.bookings import BookingKinds
+from bailiwick.journal.kinds.cells import CellKinds
 from bailiwick.journal.kinds.fleet import FleetKinds
+from bailiwick.journal.kinds.health import HealthKinds
 from bailiwick.journal.kinds.isolation import IsolationKinds
+from bailiwick.journal.kinds.maintenance import MaintenanceKinds
+from bailiwick.journal.kinds.mig import MigKinds
 from bailiwick.journal.kinds.money import MoneyKinds
 from bailiwick.journal.kinds.people import PeopleKinds
 from bailiwick.journal.kinds.row import KindRow
@@ -42,7 +47,7 @@ from bailiwick.vocab.errors import InvariantBroken
 
 _SLICES = (
     *(WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds),
-    SharedKinds,
+    *(SharedKinds, CellKinds, MaintenanceKinds, MigKinds, BookingKinds, HealthKinds),
 )
 
 
@@ -68,6 +73,11 @@ class RecordKind(
     IsolationKinds,
     AppKinds,
     SharedKinds,
+    CellKinds,
+    MaintenanceKinds,
+    MigKinds,
+    BookingKinds,
+    HealthKinds,
     StrEnum,
 ):
     """What a record tells. One kind for each decision and each privileged action."""

@@ -9,6 +9,7 @@ from bailiwick.journal.fields import (
     INTEGERS,
     LABELS,
     NAME,
+    PRINCIPAL,
     RESOURCES,
     SIGNED,
     TEXT,
@@ -30,6 +31,7 @@ from bailiwick.journal.ocsf import (
     UPDATE,
     Ocsf,
 )
+from bailiwick.journal.words import NoteOutcome
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import Dimension, LeaseClass, Strategy
 
@@ -91,6 +93,22 @@ class FleetKinds:
         scope=FLEET,
         body=BodySpec({"node": NAME, "labels": LABELS, "labels_before": LABELS}, {}),
     )
+    NODE_NOTED = row(
+        "node_noted",
+        144,
+        ocsf=Ocsf(ENTITY, UPDATE),
+        scope=FLEET,
+        body=BodySpec(
+            {"node": NAME, "note_id": AMOUNT, "text": TEXT, "author": PRINCIPAL, "until_ms": AMOUNT}
+        ),
+    )
+    NODE_NOTE_ENDED = row(
+        "node_note_ended",
+        145,
+        ocsf=Ocsf(ENTITY, UPDATE),
+        scope=FLEET,
+        body=BodySpec({"node": NAME, "note_id": AMOUNT, "outcome": Words((NoteOutcome,))}),
+    )
     QUOTA_CHANGED = row(
         "quota_changed",
         25,
@@ -145,7 +163,9 @@ class FleetKinds:
                         *("tenant_gpu_count", "tenant_lease_count"),
                         *("burst_min_run_ms", "job_mem_bytes_per_core"),
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
-                        "offer_platform_managed",
+                        *("offer_platform_managed", "rebalance_ms", "booking_wait_ms"),
+                        *("booking_wait_max_ms", "health_drain_milli"),
+                        *("test_wait_ms", "test_every_ms"),
                     ),
                     AMOUNT,
                 ),

@@ -51,7 +51,7 @@ _DENIAL_NUMBERS: Fields = dict.fromkeys(
     SIGNED,
 )
 # What a request asked for beyond its amounts; what is left out has its default.
-_REQUEST: Fields = {
+REQUEST: Fields = {
     **dict.fromkeys(("gpu_count", "gpu_milli", "gpu_vram", "gang_size", "ttl_ms"), AMOUNT),
     **dict.fromkeys(("deadline_ms", "preemptible_on_budget", "wait"), AMOUNT),
     "gpu_models": TEXTS,
@@ -78,7 +78,7 @@ _DENIAL_MORE: Fields = {
     "asked_class": _LEASE_CLASS,
     **_DENIAL_NUMBERS,
 }
-_TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}
+TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}
 
 
 class WorkKinds:
@@ -98,7 +98,7 @@ class WorkKinds:
                 "lease_class": _LEASE_CLASS,
             },
             {
-                **_REQUEST,
+                **REQUEST,
                 "burst": AMOUNT,
                 "cores": TEXTS,
                 "gang": AMOUNT,
@@ -113,15 +113,15 @@ class WorkKinds:
         "admission_denied",
         2,
         ocsf=Ocsf(API, CREATE, LOW, is_failure=True),
-        body=BodySpec({**_DENIAL, **_TERMS}, {**_REQUEST, **_DENIAL_MORE}),
+        body=BodySpec({**_DENIAL, **TERMS}, {**REQUEST, **_DENIAL_MORE}),
     )
     REQUEST_QUEUED = row(
         "request_queued",
         3,
         ocsf=Ocsf(API, CREATE),
         body=BodySpec(
-            {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **_TERMS},
-            {"detail": _DETAIL, **_REQUEST, **_DENIAL_MORE},
+            {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **TERMS},
+            {"detail": _DETAIL, **REQUEST, **_DENIAL_MORE},
         ),
     )
     REQUEST_BLOCKED = row(

@@ -8,13 +8,20 @@ from typing import TypeAlias
 from bailiwick.fleet.inventory import check_given
 from bailiwick.fleet.node import LABELS_MAX, NodeCapacity
 from bailiwick.iam import GivenBy
-from bailiwick.journal.fields import DIGEST, INTEGER_MAX, LABELS, NAME, NAMES
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, LABELS, NAME, NAMES, PRINCIPAL, TEXT
 from bailiwick.kernel.checks import check_grace, check_scope
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import SHARE_MAX, check_integer, check_kind, check_name
+from bailiwick.vocab.values import (
+    NOTE_CHARS_MAX,
+    NOTE_TTL_MAX_MS,
+    SHARE_MAX,
+    check_integer,
+    check_kind,
+    check_name,
+)
 from bailiwick.vocab.words import PreemptionReason
 
 
@@ -69,6 +76,55 @@ class ChangeMode:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenNode:
+    """Let a node take leases again, along the mode table from wherever it is in it.
+
+    A node that can be tested is, before: ``untested`` takes it as it is.
+    """
+
+    node: str
+    untested: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        if self.untested is not None:
+            check_kind("untested", self.untested, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteNode:
+    """Write one line about a node, for a time; ``author`` is whoever does."""
+
+    node: str
+    text: str
+    author: str
+    ttl_ms: int
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        PRINCIPAL.check("author", self.author)
+        check_integer("ttl_ms", self.ttl_ms, low=1, high=NOTE_TTL_MAX_MS)
+        TEXT.check("text", self.text)
+        # A note is drawn on terminals of others: what is not printable could move their cursor.
+        is_line = bool(self.text.strip()) and self.text.isprintable()
+        if not is_line or len(self.text) > NOTE_CHARS_MAX:
+            expected = f"one line of 1 to {NOTE_CHARS_MAX} printable characters"
+            raise InvalidValue("text", self.text, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class EndNote:
+    """Take a note about a node away before it expires."""
+
+    node: str
+    note_id: int
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        check_integer("note_id", self.note_id, low=1, high=INTEGER_MAX)
+
+
+@dataclass(frozen=True, slots=True)
 class LabelNode:
     """Give a node labels (``KEY=VALUE``) beside its own, and take those of some keys away."""
 
@@ -110,6 +166,19 @@ class SetQuota:
         check_kind("quota", self.quota, Quota)
         if self.seen is not None:
             DIGEST.check("seen", self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceQuota:
+    """Evict of a tenant's (or project's) leases what it holds above its quota, the cheapest."""
+
+    tenant: str
+    project: str | None = None
+    grace_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        check_scope(self.tenant, self.project)
+        check_grace(self.grace_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +226,12 @@ FleetCommand: TypeAlias = (
     RegisterNode
     | DepartNode
     | ChangeMode
+    | OpenNode
+    | NoteNode
+    | EndNote
     | LabelNode
     | SetQuota
+    | RebalanceQuota
     | SetShare
     | ChangeSettings
     | Elect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bailiwick.kernel.fleet import notes
 from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
 from bailiwick.kernel.fleet.labels import use_labels
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
@@ -21,9 +22,11 @@ from bailiwick.vocab.words import HardwareGeneration
 def dump(state: State) -> Plain:
     """The fleet and its rules as plain lists."""
     handles = state.ledger.handles
-    # Left out where nobody gave any, as before there were such labels.
+    # Left out where there are none, as before there were any.
     given = {node: labels_body(state.node_labels[node]) for node in sorted(state.node_labels)}
-    return ({"node_labels": given} if given else {}) | {
+    noted = state.notes.dump()
+    more = ({"node_labels": given} if given else {}) | ({"node_notes": noted} if noted else {})
+    return more | {
         "epoch": state.epoch,
         "settings": SettingsChanged(state.settings).body(),
         "nodes": _nodes(state),
@@ -47,6 +50,7 @@ def load(state: State, plain: Plain) -> None:
     for node, labels in plain.get("node_labels", {}).items():
         state.node_labels[node] = labels_from(labels)
         use_labels(state, node)
+    state.notes.load(plain.get("node_notes", {}))
     for tenant, project, body, _ in plain["quotas"]:
         quota = QuotaChanged.read(body, Owner(tenant, project)).quota
         state.quotas.set_quota(tenant, quota, project=project)
@@ -60,7 +64,8 @@ def settle(state: State, plain: Plain) -> None:
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """Burst credit is as it was when time was right last."""
+    """Burst credit is as it was when time was right last; a note stands as long as it would."""
+    notes.repair(plain.get("node_notes", {}), clock)
     plain["burst_clock_ms"] = clock.past(plain["burst_clock_ms"])
     for row in plain["quotas"]:
         if row[3] is not None:

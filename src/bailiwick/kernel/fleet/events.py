@@ -7,6 +7,7 @@ from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import NoteOutcome
 from bailiwick.kernel.fleet.spelling import (
     inventory_body,
     inventory_from,
@@ -25,6 +26,9 @@ from bailiwick.vocab.transitions import NodeMode
 
 CORDON = "cordon"
 """The note of a drain that evicts nobody."""
+
+WINDOW = "window"
+"""The note of a change that a window of maintenance made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +87,15 @@ class NodeModeChanged(OfFleet):
     after: NodeMode
     evicts: bool = True
     """Whether a drain also ends what runs there."""
+    by_window: bool = False
+    """Whether a window of maintenance did it, and nobody by hand."""
 
     def body(self) -> Body:
         """The node and both modes."""
         body: Body = {"node": str(self.node), "before": self.before.value}
         body["after"] = self.after.value
+        if self.by_window:
+            return body | {"note": WINDOW}
         return body if self.evicts else body | {"note": CORDON}
 
     @classmethod
@@ -95,7 +103,8 @@ class NodeModeChanged(OfFleet):
         """The event that a record tells."""
         del owner
         modes = NodeMode(body["before"]), NodeMode(body["after"])
-        return cls(body["node"], *modes, body.get("note") != CORDON)
+        note = body.get("note")
+        return cls(body["node"], *modes, note != CORDON, note == WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,51 @@ class NodeLabelled(OfFleet):
         """The event that a record tells."""
         del owner
         return cls(body["node"], tuple(body["labels"]), tuple(body["labels_before"]))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNoted(OfFleet):
+    """An operator wrote a line about a node; its number is that of this record."""
+
+    kind: ClassVar = RecordKind.NODE_NOTED
+    node: str
+    note_id: int
+    text: str
+    author: str
+    until_ms: int
+
+    def body(self) -> Body:
+        """The note, who wrote it, and when it expires."""
+        told = {"text": self.text, "author": self.author, "until_ms": self.until_ms}
+        return {"node": str(self.node), "note_id": self.note_id, **told}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        told = body["text"], body["author"], body["until_ms"]
+        return cls(body["node"], body["note_id"], *told)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNoteEnded(OfFleet):
+    """A note about a node stands no more."""
+
+    kind: ClassVar = RecordKind.NODE_NOTE_ENDED
+    node: str
+    note_id: int
+    outcome: NoteOutcome
+
+    def body(self) -> Body:
+        """Which note, and why."""
+        outcome = self.outcome.value
+        return {"node": str(self.node), "note_id": self.note_id, "outcome": outcome}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(body["node"], body["note_id"], NoteOutcome(body["outcome"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +300,8 @@ FleetEvent: TypeAlias = (
     | NodeDeparted
     | NodeModeChanged
     | NodeLabelled
+    | NodeNoted
+    | NodeNoteEnded
     | QuotaChanged
     | ShareChanged
     | SettingsChanged

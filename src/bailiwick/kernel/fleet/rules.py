@@ -3,6 +3,8 @@
 Rules:
 
 - A drain closes a node and evicts what runs there; it ends by itself when nothing does any more.
+- A cordon only closes a node to new work. What is opened again goes back by every edge of the mode
+  table, in one decision; not while it is quarantined, nor where a fence was lost.
 - A node that departs takes its leases with it. Of their gangs, leases on other nodes are freed with
   them only where nobody has to confirm a teardown.
 - Critical work is spared by a maintenance window.
@@ -21,7 +23,8 @@ from bailiwick.iam import GivenBy
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
-from bailiwick.kernel.fleet import labels
+from bailiwick.kernel.fleet import labels, notes, rebalance
+from bailiwick.kernel.health import returning
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
@@ -53,10 +56,19 @@ def decide(state: State, command: cmd.FleetCommand, now_ms: int) -> Iterator[Eve
             return _depart(state, command, now_ms)
         case cmd.ChangeMode():
             return _change_mode(state, command, now_ms)
+        case cmd.OpenNode():
+            return returning.open_node(state, command)
+        case cmd.NoteNode():
+            state.ledger.entry(command.node)  # there must be such a node
+            return notes.note_node(state.notes, command, note_id=state.size, now_ms=now_ms)
+        case cmd.EndNote():
+            return notes.end_note(state.notes, command)
         case cmd.LabelNode():
             return labels.decide(state, command)
         case cmd.SetQuota():
             return _set_quota(state, command)
+        case cmd.RebalanceQuota():
+            return rebalance.decide(state, command, now_ms)
         case cmd.SetShare():
             return _set_share(state, command)
         case cmd.ChangeSettings():
@@ -76,10 +88,12 @@ def _register(state: State, command: cmd.RegisterNode) -> Iterator[Event]:
     state.ledger.handles.check_room(command.capacity)
     yield ev.NodeRegistered(command.node, command.capacity)
     yield from close_again(state, command.node)
+    yield from returning.rejoin(state, command.node)
 
 
 def _depart(state: State, command: cmd.DepartNode, now_ms: int) -> Iterator[Event]:
     on_node = state.leases_on(command.node)
+    yield from returning.cancel_test(state, command.node)
     here, gangs = frozenset(on_node), state.with_gangs(on_node)
     # Of a gang, who is elsewhere may still run there: its machine has not gone.
     stays = {i: None for i in gangs if i not in here and is_confirmed(state, i)}
@@ -93,11 +107,15 @@ def _depart(state: State, command: cmd.DepartNode, now_ms: int) -> Iterator[Even
 
 def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator[Event]:
     entry, mode = state.ledger.entry(command.node), command.mode
+    state.mig.check_free(command.node)
     check_mode_change(entry.mode, mode)
     holds = state.leases_on(command.node)
     if mode is NodeMode.DRAINED and holds:
         raise Conflict("node", command.node, "still holds leases", hint="evict them first")
+    returning.check_mode(state, command, before=entry.mode)
+    yield from returning.before_mode(state, command.node, after=mode)
     yield ev.NodeModeChanged(command.node, entry.mode, mode, command.evict)
+    yield from returning.after_mode(state, command.node, after=mode)
     if mode is not NodeMode.DRAINING:
         return
     leaving = evicted_by(state, command)
@@ -130,6 +148,11 @@ def finish_drains(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Drains that came to their end."""
     del now_ms, limit
     return _finish_drains(state)
+
+
+def expire_notes(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Notes about nodes whose time is over."""
+    return notes.expire(state.notes, now_ms=now_ms, limit=limit)
 
 
 def end_bursts(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
@@ -208,6 +231,8 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
     labels.use_labels(state, event.node)
+    state.maintenance.away.pop(event.node, None)
+    state.health.join(event.node)
     state.guards.fleet_changed(event.node)
 
 
@@ -223,15 +248,32 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
         raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
     state.trust.leave(event.node)
     state.draining.pop(event.node, None)
+    state.maintenance.forget_node(event.node)
+    state.mig.forget_node(event.node)
+    state.health.leave(event.node)
     state.guards.fleet_changed(event.node)
 
 
 def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:
-    del at_ms
     state.ledger.set_mode(event.node, event.after)
+    state.maintenance.note_mode(event.node, event.after)
+    state.mig.note_mode(event.node, event.after, at_ms=at_ms)
+    state.health.note_mode(event.node, event.after)
+    if event.after is NodeMode.RETURNING and state.health.stays_closed(event.node):
+        state.maintenance.releasing.discard(event.node)
     state.draining.pop(event.node, None)
     if event.after is NodeMode.DRAINING:
         state.draining[event.node] = None
+
+
+def _noted(state: State, event: ev.NodeNoted, at_ms: int) -> None:
+    note = notes.OperatorNote(event.note_id, event.text, event.author, at_ms, event.until_ms)
+    state.notes.put(event.node, note)
+
+
+def _note_ended(state: State, event: ev.NodeNoteEnded, at_ms: int) -> None:
+    del at_ms
+    state.notes.drop(event.node, event.note_id)
 
 
 def _quota(state: State, event: ev.QuotaChanged, at_ms: int) -> None:
@@ -254,6 +296,7 @@ def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
     if event.epoch <= state.epoch:
         raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
     state.epoch = event.epoch
+    state.cells.elected()
     state.isolation.time_moved = False  # it is looked at by this leader, in the same decision
 
 
@@ -262,6 +305,8 @@ APPLY: Mapping[type, Apply] = {
     ev.NodeDeparted: _departed,
     ev.NodeModeChanged: _mode,
     ev.NodeLabelled: labels.apply,
+    ev.NodeNoted: _noted,
+    ev.NodeNoteEnded: _note_ended,
     ev.QuotaChanged: _quota,
     ev.ShareChanged: _share,
     ev.SettingsChanged: _settings,
@@ -295,4 +340,4 @@ CAUSES: Mapping[type, Cause] = {
     ev.SettingsChanged: lambda event: cmd.ChangeSettings(event.settings),
     ev.LeaderElected: lambda event: cmd.Elect(event.epoch, event.leader, event.address),
 }
-TOLD_ONLY = (ev.StateCheckpoint, ev.ClockRepaired)
+TOLD_ONLY = (ev.StateCheckpoint, ev.ClockRepaired, ev.NodeNoted, ev.NodeNoteEnded)

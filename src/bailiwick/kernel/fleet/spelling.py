@@ -7,7 +7,7 @@ from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
-from bailiwick.kernel.settings import NUMBERS, Settings
+from bailiwick.kernel.settings import LATER, NUMBERS, Settings
 from bailiwick.kernel.spelling import (
     BLOCK,
     CPU,
@@ -134,6 +134,9 @@ def settings_body(settings: Settings) -> Body:
     """Every setting, so that a record can be read without knowing the defaults of its time."""
     s = settings
     body: Body = {name: getattr(s, name) for name in NUMBERS}
+    for name, usual in LATER.items():
+        if body[name] == usual:  # as before there was such a setting
+            del body[name]
     body |= {"strategy": s.strategy.value, "confirm_teardown": int(s.confirm_teardown)}
     body |= {"headroom": amounts_of(s.headroom), "preempt_from": s.preempt_from.value}
     body["headroom_priority"] = s.headroom_priority.value

@@ -1,4 +1,4 @@
-"""Room for urgent work: where it can be made, for whom it is kept, and who gets his place back.
+"""Room for work that waits: where it can be made, for whom it is kept, and who gets his place back.
 
 Rules:
 
@@ -7,6 +7,8 @@ Rules:
   they gave is held for the claimant until it starts.
 - Who is on his way out already is counted on before anybody else has to go.
 - Room kept for more urgent work stays free of it: whoever leaves, anywhere, adds to what is free.
+- Room counts if it is open to the request's term from when the last victim has left it: what is
+  maintained, or booked by somebody else, too soon after that is room for nobody.
 - A claim keeps what its request needs, and gives way to a more urgent request that needs the same.
   Whose claim gave way plans anew at the next look.
 - A claimant starts wherever it fits first; its claim ends with that.
@@ -21,20 +23,23 @@ from dataclasses import dataclass
 
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.guards import GuardedAdmission
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work.ending import grace_end, is_confirmed
 from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
 from bailiwick.kernel.work.lease_events import LeaseRestored
-from bailiwick.scheduler.decision import Approved, Denied
+from bailiwick.scheduler.decision import Approved, Denied, NodesBooked, NodesMaintained
 from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.node_set import NodeSet, tells_itself
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.scheduler.room_holds import RoomHold, Seat
+from bailiwick.vocab.maintenance import WindowPhase
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import MILLI
-from bailiwick.vocab.words import PreemptionReason
 
 VICTIMS_MAX = 512
 """Leases that may have to go for one request."""
@@ -45,8 +50,11 @@ SEATS_MAX = MEMBERS_MAX
 ROOMS_MAX = 8
 """Nodes on which room is sought for one request while policies forbid what is found."""
 
+LOOK_MS = 5_000
+"""How long after its last victim has left a claimant may have to wait for the look that starts it.
+"""
+
 _IN_GRACE = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
-_PREEMPTED = PreemptionReason.PRIORITY_PREEMPTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +93,12 @@ def find_room(
         return None
     if request.gang_size > SEATS_MAX:
         return None
-    search = _Search(state, request, now_ms, own)
+    search = RoomSearch(state, request, now_ms, own)
     return search.room()
 
 
-class _Search:
-    """One search for room."""
+class RoomSearch:
+    """One search for room: as a rule, in the place of those whom the request may evict."""
 
     def __init__(
         self, state: State, request: PlacementRequest, now_ms: int, own: int | None
@@ -119,8 +127,34 @@ class _Search:
             seats, evicted, ratio = found
             bad = self._forbidden(seats, evicted)
             if bad is None:
-                return self._made(seats, evicted, ratio)
+                room = self._made(seats, evicted, ratio)
+                bad = None if room is None else self._shut_by_then(room)
+                if bad is None:
+                    return room
             shunned.append(bad)  # another node may do
+        return None
+
+    def _shut_by_then(self, room: RoomPlan) -> str | None:
+        """A node of the room that is closed to the request's term once the victims have left."""
+        state, now_ms = self.state, self.now_ms
+        gone_ms = (_left_by(state, lease_id, now_ms=now_ms) for lease_id in room.victims)
+        free_ms = max(gone_ms, default=now_ms)
+        at_ms = free_ms + LOOK_MS if free_ms > now_ms else now_ms
+        for seat in room.seats:
+            ahead = state.maintenance.windows_of(seat.node)
+            if any(w.phase is WindowPhase.PLANNED and w.closes_ms <= at_ms for w in ahead):
+                return seat.node
+        for policy in state.guards.policies:
+            is_about_terms = tells_itself(policy)
+            if not is_about_terms:
+                continue
+            policy.look(at_ms)
+            nodes = policy.nodes_for(self.request)
+            policy.look(now_ms)
+            shut = (s.node for s in room.seats if not _is_in(nodes, state.ledger.handle_of(s.node)))
+            found = next(shut, None)
+            if found is not None:
+                return found
         return None
 
     def _try(self, shunned: list[str]) -> tuple[tuple[Seat, ...], list[int], int | None] | None:
@@ -133,22 +167,30 @@ class _Search:
                 return _seats(decision), [], MILLI
             if decision.reason not in CAPACITY_REASONS:
                 return None
-            found = state.preemption.find_victims(
-                state.ledger,
-                request,
-                now_ms=now_ms,
-                filters=admission.scorer.filters,
-                headroom=admission.headroom,
-            )
-            if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
-                return None
-        evicted = state.with_gangs([state.ids[victim.lease_id] for victim in found.victims])
+            found = self._victims(admission)
+        if found is None:
+            return None
+        handles, ratio = found
+        evicted = state.with_gangs([state.ids[handle] for handle in handles])
         gone += [state.handle(i) for i in evicted]
         with self.holds.shadow(gone=gone, lifted=self.lifted, now_ms=now_ms):
             decision = admission.evaluate(request, now_ms=now_ms)
         if isinstance(decision, Denied):
             return None
-        return _seats(decision), evicted, found.loss_ratio_milli
+        return _seats(decision), evicted, ratio
+
+    def _victims(self, admission: GuardedAdmission) -> tuple[list[int], int | None] | None:
+        """Who has to go (by the ledger's ids) beside those who leave, and how dear they are."""
+        found = self.state.preemption.find_victims(
+            self.state.ledger,
+            self.request,
+            now_ms=self.now_ms,
+            filters=admission.scorer.filters,
+            headroom=admission.headroom,
+        )
+        if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
+            return None
+        return [victim.lease_id for victim in found.victims], found.loss_ratio_milli
 
     def _forbidden(self, seats: tuple[Seat, ...], evicted: list[int]) -> str | None:
         """A node that a policy closes even when all are gone; for gangs, they were asked before."""
@@ -236,6 +278,20 @@ class _Search:
         return tuple(found)
 
 
+def _is_in(nodes: NodeSet | None, handle: int) -> bool:
+    return nodes is None or handle in nodes
+
+
+def _left_by(state: State, lease_id: int, *, now_ms: int) -> int:
+    """When a victim's room is free at the latest, if its teardown is reported in time."""
+    phase, ends_ms = state.phase(lease_id), state.fields(lease_id).expires_ms
+    if phase is RevokeState.ACTIVE:
+        ends_ms = grace_end(state, lease_id, now_ms=now_ms, grace_ms=None)
+    elif phase not in _IN_GRACE:
+        return int(ends_ms)  # its teardown has begun, and that is its end
+    return int(ends_ms) + (state.settings.teardown_ms if is_confirmed(state, lease_id) else 0)
+
+
 def is_certain(state: State, request: PlacementRequest, *, room: RoomPlan, now_ms: int) -> bool:
     """Whether the request starts once all who leave the room are gone, by what is known now."""
     gone = [state.handle(lease_id) for lease_id in room.victims]
@@ -272,9 +328,10 @@ def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied |
         return denied if isinstance(denied, Denied) else state.blocked[entry.id]
     with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
         later = admission.evaluate(entry.request, now_ms=now_ms)
-    if isinstance(later, Denied) and later.reason not in CAPACITY_REASONS:
-        return later
-    return None
+    if isinstance(later, Approved):
+        return None
+    shut = isinstance(later.detail, NodesMaintained | NodesBooked)
+    return later if shut or later.reason not in CAPACITY_REASONS else None
 
 
 def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
@@ -309,11 +366,13 @@ def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
 
 
 def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:
-    """Whether a lease had to go for more urgent work, may still stay, and has time left."""
+    """Whether a lease had to go for work that waits, may still stay, and has time left."""
+    reason = state.ledger.revoking.get(state.handle(lease_id))
     return (
         lease_id in state.terms
         and state.terms[lease_id] > now_ms
         and state.phase(lease_id) in _IN_GRACE
-        and state.ledger.revoking.get(state.handle(lease_id)) is _PREEMPTED
+        and reason is not None
+        and reason.makes_room
         and state.ledger.entry(state.node_of(lease_id)).takes_leases
     )

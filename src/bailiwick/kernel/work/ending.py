@@ -14,8 +14,9 @@ Rules:
 - A gang that loses a member with its node loses all of them. Those on other nodes are torn down
   like any that must go, and are free only once that was reported.
 - A lease that has to go is told for whom: the tenant that claims its room, ``attestation`` if its
-  node is not trusted, ``isolation`` (with the rule) if it is where it may not be, else the operator
-  or the scheduler, by the reason.
+  node is not trusted, ``isolation`` (with the rule) if it is where it may not be, ``health`` (with
+  the check) if its machine failed one, ``quota`` if its owner is brought back inside its own, else
+  the operator or the scheduler, by the reason.
 - Each generator here reads the state as its earlier events have left it.
 """
 
@@ -46,6 +47,9 @@ class EvictedBy(NamedTuple):
 
 ATTESTATION = EvictedBy("attestation")
 """Who makes leases go from a node that is not trusted."""
+
+QUOTA = EvictedBy("quota")
+"""Who makes leases go that their owner holds above its quota, if nobody else waits for them."""
 
 ISOLATION = "isolation"
 """Who makes leases go that are where the policy of isolation forbids them to be."""
@@ -233,8 +237,8 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
 
 
 def claimant_of(state: State, lease_id: int, *, reason: PreemptionReason | None) -> int | None:
-    """The entry that counts on the room of a lease which has to go for more urgent work."""
-    if reason is not PreemptionReason.PRIORITY_PREEMPTION:
+    """The entry that counts on the room of a lease which has to go for work that waits."""
+    if reason is None or not reason.makes_room:
         return None
     claims = state.claims.items()
     return next((entry_id for entry_id, claim in claims if lease_id in claim.victims), None)

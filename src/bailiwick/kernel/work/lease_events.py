@@ -81,7 +81,7 @@ class LeaseRevoked:
     preemptor: str | None = None
     generation: int | None = None
     rule: str | None = None
-    """The rule of isolation that it breaks where it is."""
+    """The rule of isolation that it breaks where it is, or the check that its machine failed."""
     departed: str | None = None
 
     def body(self) -> Body:

@@ -3,8 +3,10 @@
 Rules:
 
 - A renewal is judged like a request for the time it adds: owner, ceilings (priority, class and
-  term), the node's state, policy, quota, money, and those who wait, in this order. One that adds no
-  time is not judged.
+  term), the node's state, its next maintenance and its next booking, policy, quota, money, and
+  those who wait, in this order. One that adds no time is not judged. Up to a window, or a booking
+  of somebody else, the term may grow, and no further; in its owner's booking up to the end of that.
+- A node that is closed renews nothing, but where it is only cordoned.
 - Policy asks whether it may be beside those who are there for all of that time: a window that opens
   before its end, or an exception that ends before, is in its way.
 - A denial is an answer, and is recorded. The lease keeps the term it has.
@@ -24,6 +26,7 @@ from itertools import islice
 from bailiwick.billing.rates import WHOLE
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.money.charging import holding_of
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX
 from bailiwick.kernel.work.commands import Renew
@@ -33,8 +36,10 @@ from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.decision import (
     DenialDetail,
     Denied,
+    NodeBooked,
     NodeClosed,
     NodeKeptApart,
+    NodeMaintained,
     TermReserved,
 )
 from bailiwick.scheduler.quota_policy import (
@@ -85,6 +90,8 @@ class _Renewal:
         return (
             self._rights()
             or self._node()
+            or self._window()
+            or self._booking()
             or self._policy()
             or self._quota()
             or self._money()
@@ -105,8 +112,24 @@ class _Renewal:
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))
-        why = entry.closed_by
+        why = entry.renewal_closed_by
         return None if why is None else NodeClosed(entry.id, why)
+
+    def _window(self) -> NodeMaintained | None:
+        node = self.state.node_of(self.lease_id)
+        starts_ms = self.state.maintenance.next_start(node)
+        if starts_ms is None or self.until_ms <= starts_ms:
+            return None
+        longest_ms = max(starts_ms - self.now_ms, 0)
+        return NodeMaintained(node, self.ttl_ms, longest_ms, starts_ms)
+
+    def _booking(self) -> NodeBooked | None:
+        node = self.state.node_of(self.lease_id)
+        owner = Owner(self.scope.tenant, self.scope.project)
+        until_ms = self.state.bookings.open_until(node, owner)
+        if until_ms is None or self.until_ms <= until_ms:
+            return None
+        return NodeBooked(node, self.ttl_ms, max(until_ms - self.now_ms, 0), until_ms)
 
     def _policy(self) -> NodeKeptApart | None:
         guards, ttl_ms = self.state.guards, self.ttl_ms

@@ -87,7 +87,7 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
         case Preempt():
             entry_id = state.line.next_id
             yield RequestQueued(request, entry_id, choice.denied)
-            yield from _claim(state, state.entry(entry_id), choice.room, now_ms=now_ms)
+            yield from claim_room(state, state.entry(entry_id), room=choice.room, now_ms=now_ms)
             yield from _find_others_room(state, choice.room, now_ms=now_ms)
         case _:
             assert_never(choice)
@@ -156,7 +156,7 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             window.searches -= room is not None or may_evict(state, entry.request)
         if room is not None:
             turn.withdraw(entry)
-            yield from _claim(state, entry, room, now_ms=now_ms)
+            yield from claim_room(state, entry, room=room, now_ms=now_ms)
             continue
         yield from _tell(state, entry, decision)
         if decision.reason in CAPACITY_REASONS:
@@ -195,14 +195,20 @@ def _make_room(
         yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 
 
-def _claim(state: State, entry: QueueEntry, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
+def claim_room(
+    state: State,
+    entry: QueueEntry,
+    *,
+    room: RoomPlan,
+    now_ms: int,
+    reason: PreemptionReason = PreemptionReason.PRIORITY_PREEMPTION,
+) -> Iterator[Event]:
     """Begin to end the victims, and keep the room for the entry."""
     yield from give_way(state, room, now_ms=now_ms)
     if not room.victims:  # others only kept it: it is there now
         yield from _start(state, entry, depth=room.depth, now_ms=now_ms)
         return
-    reason, owner = PreemptionReason.PRIORITY_PREEMPTION, Owner.of(entry.request)
-    until = ready_by(state, room, now_ms=now_ms)
+    owner, until = Owner.of(entry.request), ready_by(state, room, now_ms=now_ms)
     denied = Denied.because(VictimsLeaving(len(room.victims), until))
     at_once = leave_at_once(state, room)
     yield RequestBlocked(owner, entry.id, denied, room.victims, room.seats, room.depth)
@@ -220,7 +226,7 @@ def _find_others_room(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[
         assert denied is not None, "who gave way was told so"
         other = find_room(state, entry.request, denied=denied, now_ms=now_ms, own=entry.id)
         if other is not None:
-            yield from _claim(state, entry, other, now_ms=now_ms)
+            yield from claim_room(state, entry, room=other, now_ms=now_ms)
             waiting += other.displaced
     yield from restore_spared(state, now_ms=now_ms)
 

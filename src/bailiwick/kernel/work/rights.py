@@ -8,7 +8,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.quota_policy import QuotaScope
@@ -67,11 +68,17 @@ def check_held(
     return None
 
 
-def check_waiting(state: State, request: PlacementRequest) -> TooManyWaiting | None:
-    """Whether as many of the owner's requests wait as may."""
+def check_waiting(
+    state: State,
+    request: PlacementRequest,
+    *,
+    more: Mapping[tuple[str, str | None], int] = MappingProxyType({}),
+) -> TooManyWaiting | None:
+    """Whether as many of the owner's requests wait as may; ``more`` wait elsewhere."""
     scope = QuotaScope(request.tenant, request.project)
     for whose, most in ceilings_of(state, scope):
-        waiting = state.waiting.get((whose.tenant, whose.project), 0)
+        key = whose.tenant, whose.project
+        waiting = state.waiting.get(key, 0) + more.get(key, 0)
         if waiting >= most.waiting_max:
             return TooManyWaiting(waiting, most.waiting_max, whose)
     return None

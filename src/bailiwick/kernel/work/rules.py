@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never, get_args
 
+from bailiwick.kernel.bookings.dump import user_of
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import Claim, HeldLease
 from bailiwick.kernel.isolation.residues import note_end, note_grants
@@ -154,6 +155,9 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
     if state.isolation.lingers_of(event.owner, request.job_labels):
         note_grants(state, event.lease_ids)
+    if state.bookings.bookings:
+        for lease_id, node in zip(event.lease_ids, event.nodes, strict=True):
+            state.bookings.lease_began(node, user_of(state, lease_id))
     if state.guards.policies:
         for lease_id, node, devices in zip(
             event.lease_ids, event.nodes, event.devices, strict=True
@@ -168,16 +172,17 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         begin_charges(state, event.lease_ids)
     first = event.gang is None or event.gang > state.gang_serial
     state.gang_serial = max(state.gang_serial, gang)
-    if event.entry_id is None:
-        if first:
-            state.arrivals.note(ledger, request)
-    elif not event.members_left:
+    if event.entry_id is None and first:
+        state.arrivals.note(ledger, request)
+    state.cells.granted(event.entry_id, event.lease_ids, left=event.members_left, seq=state.size)
+    if event.entry_id is not None and not event.members_left:
         _leave(state, event.entry_id, at_ms)
 
 
 def _denied(state: State, event: ev.AdmissionDenied, at_ms: int) -> None:
     del at_ms
     state.arrivals.note(state.ledger, event.request)
+    state.cells.denied(seq=state.size)
 
 
 def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
@@ -191,6 +196,7 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
     if event.denied is not None and event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
     state.arrivals.note(state.ledger, event.request)
+    state.cells.queued(entry.id, seq=state.size)
 
 
 def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
@@ -220,6 +226,7 @@ def _leave(state: State, entry_id: int, at_ms: int) -> None:
     del state.blocked[entry_id]
     state.untold.pop(entry_id, None)
     state.guards.unclaim(entry_id, now_ms=at_ms)
+    state.cells.left_line(entry_id, seq=state.size)
 
 
 def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
@@ -286,6 +293,7 @@ def _restored(state: State, event: le.LeaseRestored, at_ms: int) -> None:
     )
     del state.ledger.revoking[handle], state.terms[lease_id]
     change_charges(state, lease_id, at_ms=at_ms)
+    state.maintenance.note_lease(str(state.node_of(lease_id)))
 
 
 def _ended(
@@ -297,6 +305,9 @@ def _ended(
 def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None:
     """The lease is over, and was its holder's to ``until_ms``."""
     handle = state.handle(lease_id)
+    if state.bookings.bookings:
+        node, user = state.node_of(lease_id), user_of(state, lease_id)
+        state.bookings.lease_ended(node, user, at_ms=at_ms)
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
     note_end(state, lease_id, at_ms=at_ms)
     for kept in (state.leaving, state.terms, state.restored, state.job_labels):
@@ -304,6 +315,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     state.ledger.drop(handle, now_ms=at_ms)
     state.cores.give_back(lease_id)
     state.guards.ended(lease_id)
+    state.cells.lease_ended(lease_id, seq=state.size)
     del state.leases[lease_id], state.ids[handle]
     state.fenced.pop(lease_id, None)
 
@@ -324,6 +336,7 @@ def _fenced(state: State, event: le.LeaseFenced, at_ms: int) -> None:
     handle = state.handle(event.lease_id)
     _stop_usage(state, event.lease_id, at_ms, until_ms=at_ms)
     state.fenced[event.lease_id] = event.owner
+    state.cells.lease_ended(event.lease_id, seq=state.size)
     cause = EndCause.EXPIRED if event.reason is None else EndCause.PREEMPTED
     state.ledger.fence(handle, cause, now_ms=at_ms, reason=event.reason)
 

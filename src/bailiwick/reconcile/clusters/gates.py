@@ -33,7 +33,12 @@ class Agreement(StrEnum):
     OPEN_THERE = "open_there"
 
 
-_CLOSED: Final = (NodeMode.DRAINING, NodeMode.DRAINED, NodeMode.MAINTENANCE)
+_CLOSED: Final = (
+    NodeMode.CORDONED,
+    NodeMode.DRAINING,
+    NodeMode.DRAINED,
+    NodeMode.MAINTENANCE,
+)
 
 
 def agree(mode: NodeMode, gate: NodeGate, *, is_noted: bool) -> Agreement:
@@ -49,10 +54,3 @@ def agree(mode: NodeMode, gate: NodeGate, *, is_noted: bool) -> Agreement:
     if mode is NodeMode.RETURNING and is_noted and gate is NodeGate.OPEN:
         return Agreement.OPEN_HERE
     return Agreement.NOTHING
-
-
-def way_back(mode: NodeMode) -> tuple[NodeMode, ...]:
-    """The modes through which a closed node takes leases again."""
-    if mode is NodeMode.DRAINED:
-        return (NodeMode.RETURNING, NodeMode.ACCEPTING)
-    return (NodeMode.ACCEPTING,)

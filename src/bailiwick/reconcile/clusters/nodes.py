@@ -22,12 +22,12 @@ from bailiwick.executors.clusters import ClusterHands, ClusterLook, NodeGate
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import ChangeMode, DepartNode, Envelope, RegisterNode
-from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
+from bailiwick.reconcile.clusters.gates import Agreement, agree
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
 from bailiwick.vocab.errors import BailiwickError, Unavailable
-from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.transitions import WAYS_OPEN, NodeMode
 
 ACTOR = "clusters"
 
@@ -134,9 +134,12 @@ class ClusterNodes:
         self._hands.add((node,))  # before anything can be granted there
         if before is not None and (is_same_machine(before, capacity) or leases):
             return True
-        if before is not None:
-            self._runner.execute(Envelope(DepartNode(node), ACTOR, f"changed-{node}"))
-        self._runner.execute(Envelope(RegisterNode(node, capacity), ACTOR, f"joins-{node}"))
+        joins = Envelope(RegisterNode(node, capacity), ACTOR, f"joins-{node}")
+        if before is None:
+            self._runner.execute(joins)
+        else:  # nobody is told meanwhile that there is no such machine, and never was
+            departs = Envelope(DepartNode(node), ACTOR, f"changed-{node}")
+            self._runner.execute_in_turn(departs, joins)
         return True
 
     def _agree(self, node: str, gate: NodeGate) -> None:
@@ -149,9 +152,9 @@ class ClusterNodes:
                 pass
             case Agreement.CLOSE_HERE:
                 hands.note_closed(node, is_closed=True)  # before: whoever dies between opens it
-                self._change(ChangeMode(node, NodeMode.DRAINING, evict=False))
+                self._change(ChangeMode(node, NodeMode.CORDONED))
             case Agreement.OPEN_HERE:
-                for each in way_back(mode):
+                for each in WAYS_OPEN[mode]:
                     self._change(ChangeMode(node, each))
                 hands.note_closed(node, is_closed=False)
             case Agreement.CLOSE_THERE | Agreement.OPEN_THERE:

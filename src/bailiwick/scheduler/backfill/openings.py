@@ -71,6 +71,50 @@ class PolicyOutlook(Protocol):
         """Something came or went."""
 
 
+class TermOutlook:
+    """What a policy foresees that judges each request by its term alone: all but ``opens``.
+
+    Nobody is in another's way, wherever he is.
+    """
+
+    def is_spread(self, request: PlacementRequest) -> bool:
+        """Members are not kept from each other."""
+        del request
+        return False
+
+    def beside(
+        self,
+        request: PlacementRequest,
+        placed: Sequence[int],
+        *,
+        at_ms: int,
+        others: Sequence[Expected] = (),
+    ) -> int:
+        """No node is closed by another member."""
+        del request, placed, at_ms, others
+        return 0
+
+    def shut(
+        self, request: PlacementRequest, kept: Expected, *, others: Sequence[Expected] = ()
+    ) -> int:
+        """Nobody closes a place to another."""
+        del request, kept, others
+        return 0
+
+    def tail_ms(self, request: PlacementRequest) -> int:
+        """Nothing is left behind."""
+        del request
+        return 0
+
+    def key(self, request: PlacementRequest) -> Hashable:
+        """All requests are alike to each other's places."""
+        del request
+        return None
+
+    def forget(self) -> None:
+        """Nothing is remembered."""
+
+
 class ForeseeingPolicy(NodeFilter, Protocol):
     """A policy that can look ahead."""
 

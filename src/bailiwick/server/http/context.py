@@ -26,12 +26,14 @@ from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.cells.desk import CellDesk
 from bailiwick.services.changes.book import ChangeBook
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.logins.exchange import ProviderClient
 from bailiwick.services.logins.issuers import IssuerClient
+from bailiwick.services.notices.desk import NoticeDesk
 from bailiwick.services.picture.kept import PictureBook
 from bailiwick.services.queue import QueueHeads
 from bailiwick.services.searches.desk import SearchDesk
@@ -110,8 +112,12 @@ class Parts:
 
     webhooks: WebhookDesk | None = None
     """Where events are sent, and what became of them."""
+    notices: NoticeDesk | None = None
+    """What people are told."""
     calls: CallDesk | None = None
     """What instances are asked, and answer."""
+    cells: CellDesk = field(default_factory=CellDesk)
+    """How the leader stands with the cells of this plane."""
     logins: LoginBook | None = None
     """Through whom people log in."""
     endpoints: EndpointDesk | None = None
@@ -159,6 +165,11 @@ class Asked(Caller):
     def webhooks(self) -> WebhookDesk:
         """Where events are sent."""
         return _there(self.house.parts.webhooks, "webhooks", "this server sends none")
+
+    @property
+    def notices(self) -> NoticeDesk:
+        """What people are told."""
+        return _there(self.house.parts.notices, "notices", "this server keeps none")
 
     @property
     def calls(self) -> CallDesk:

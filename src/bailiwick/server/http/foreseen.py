@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from bailiwick.fleet.node import NodeCapacity
+from bailiwick.kernel.fleet.rebalance import SurplusLease
 from bailiwick.server.http.spelling import spell_denial, spell_entry
 from bailiwick.services.foreseeing import changes
+from bailiwick.vocab.words import Dimension, HardwareGeneration
 from bailiwick.whatif import entry_trial
 from bailiwick.whatif.scope_trial import ScopeTried, Some
 from bailiwick.wire import foreseen as wire
@@ -42,6 +44,34 @@ def spell_quota_change(found: changes.QuotaForeseen) -> wire.QuotaConsequence:
             word: wire.LimitChange(**each._asdict()) for word, each in found.gpu_limits.items()
         },
         at_once=None if found.at_once is None else _at_once(found.at_once),
+    )
+
+
+def spell_rebalance(found: changes.RebalanceForeseen) -> wire.RebalanceConsequence:
+    """Who would go to bring a tenant or project back inside its quota."""
+    outlook = found.outlook
+    told = {
+        each.word: wire.SurplusHeld(over=each.over, over_after=each.over_after)
+        for each in outlook.surpluses
+    }
+    return wire.RebalanceConsequence(
+        over={word: row for word, row in told.items() if isinstance(word, Dimension)},
+        gpu_over={w: row for w, row in told.items() if isinstance(w, HardwareGeneration)},
+        leaving=outlook.leaving,
+        gangs=outlook.gangs,
+        cost=outlook.cost,
+        until_ms=outlook.until_ms,
+        leases=[_surplus(*each) for each in found.leases],
+    )
+
+
+def _surplus(shown: changes.ShownLeaving, lease: SurplusLease) -> wire.SurplusLease:
+    cpu, mem, block, gpu = lease.held.as_tuple()
+    return wire.SurplusLease(
+        **shown._asdict(),
+        project=None if shown.lease_id is None else lease.owner.project,
+        cost=lease.cost,
+        held=Held(cpu_milli=cpu, mem_bytes=mem, block_bytes=block, gpu_milli=gpu),
     )
 
 

@@ -38,7 +38,9 @@ from bailiwick.server.http.edge import HEADER, spell_problem
 from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
+from bailiwick.telemetry.trace_context import note_passed_on
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.wire.actions.cells import CELLS
 from bailiwick.wire.actions.isolation import ISOLATION_SEARCH
 from bailiwick.wire.actions.tokens import LOGIN_END
 
@@ -170,6 +172,7 @@ class Forward:
             return Response(status_code=400)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return _lost(request, leader, error)
+        note_passed_on()
         brought = {*TO_CALLER, *GUARDS, *_BROUGHT_BACK, MARK} - {HEADER}
         told = {name: found.headers[name] for name in brought if name in found.headers}
         after = BackgroundTask(found.aclose)
@@ -187,6 +190,7 @@ class Forward:
             return Response(status_code=400)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return _lost(request, leader, error)
+        note_passed_on()
         brought = {n: found.headers[n] for n in _BROUGHT_BACK if n in found.headers}
         brought.pop(HEADER, None)  # the edge puts it on every answer
         response = Response(found.content, found.status_code, brought)
@@ -199,6 +203,8 @@ def _is_leaders(method: str, path: str) -> bool:
     """Whether it is the leader's to answer: what may change something, and reads that make it."""
     if method not in _READS:
         return path != ISOLATION_SEARCH.path
+    if path == CELLS or path.startswith(CELLS + "/"):
+        return True  # how it stands with its cells only the leader knows
     return is_passed_on(path) or _LOGIN_END.fullmatch(path) is not None
 
 

@@ -26,9 +26,12 @@ from bailiwick.runtime.steady_clock import Against, Disagrees
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.telemetry.catalog import GpuUse
 from bailiwick.telemetry.metrics import Fact, Gauges
+from bailiwick.vocab.bookings import BookingPhase
+from bailiwick.vocab.cells import CellStanding
 from bailiwick.vocab.errors import BailiwickError
+from bailiwick.vocab.health import NodeTestOutcome
 from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
-from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.values import MILLI, NodeId
 from bailiwick.vocab.words import LEASE_CLASSES, PendingReason
 
 PIECE: Final = 2_000
@@ -61,6 +64,8 @@ class GaugeReader:
             is_it = isinstance(stands, Disagrees) and stands.against is against
             ahead_ms = stands.by_ms if isinstance(stands, Disagrees) and is_it else 0
             gauges.put("bailiwick_clock_ahead_seconds", ahead_ms / 1000, against.value)
+        if replica.role is not Role.LEADING:  # what it found when it led is old by now
+            gauges.put("bailiwick_booking_series_unbooked", 0)
         for role in Role:
             gauges.put("bailiwick_replica_role", int(replica.role is role), role.value)
         return gauges
@@ -80,6 +85,7 @@ class GaugeReader:
         def begin(view: View) -> list[int]:
             _fleet(gauges, view)
             _line(gauges, view)
+            _cells(gauges, view)
             _tenants(gauges, view.state)
             return list(view.state.leases)
 
@@ -118,20 +124,71 @@ def _fleet(gauges: Gauges, view: View) -> None:
     gauges.put("bailiwick_quarantined_nodes", closed)
     gauges.put("bailiwick_gated_nodes", gated)
     gauges.put("bailiwick_fenced_leases", len(state.fenced))
+    book = state.maintenance
+    late = sum(book.is_open_for(node) for node in book.unready)
+    gauges.put("bailiwick_maintenance_late_nodes", late)
+    gauges.put("bailiwick_maintenance_overdue_nodes", book.overdue(view.now_ms))
+    _bookings(gauges, view)
+    failed = sum(not each.is_on for each in state.mig.changes.values())
+    gauges.put("bailiwick_mig_failed_nodes", failed)
+    _health(gauges, state)
+
+
+def _health(gauges: Gauges, state: State) -> None:
+    book = state.health
+    gauges.values["bailiwick_node_health_findings"] = {}  # told even if there is none left
+    failed = 0
+    for node, found in book.nodes.items():
+        if node in book.away:
+            continue
+        failed += found.verdict in (NodeTestOutcome.FAILED, NodeTestOutcome.TIMED_OUT)
+        for check, level in {(each.check.value, each.level.value) for each in found.findings}:
+            gauges.add("bailiwick_node_health_findings", 1, check, level)
+    gauges.put("bailiwick_health_drained_nodes", len(book.drained))
+    gauges.put("bailiwick_health_held_back_nodes", len(book.held_back))
+    gauges.put("bailiwick_node_test_failed_nodes", failed)
+    gauges.put("bailiwick_node_tests_running", len(book.tests))
+
+
+def _bookings(gauges: Gauges, view: View) -> None:
+    nodes: dict[BookingPhase, set[str]] = {phase: set() for phase in BookingPhase}
+    for phase in BookingPhase:
+        gauges.put("bailiwick_bookings", 0, phase.value)
+    for each in view.state.bookings.bookings.values():
+        phase = each.phase(view.now_ms)
+        gauges.add("bailiwick_bookings", 1, phase.value)
+        nodes[phase].update(each.nodes)
+    for phase, booked in nodes.items():
+        gauges.put("bailiwick_booked_nodes", len(booked), phase.value)
 
 
 def _gpus(gauges: Gauges, view: View, *, nodes: Sequence[NodeId]) -> None:
-    ledger = view.state.ledger
+    """Each device once: what is free of it, kept for who waits, fenced, and leased is the rest."""
+    state, ledger = view.state, view.state.ledger
     for name in nodes:
         entry = ledger.entries.get(name)
         if entry is None:
             continue
-        free_milli = ledger.engine.node(entry.handle)[5]
-        unheld = _use(entry).value
-        for gpu, milli in zip(entry.capacity.gpus, free_milli, strict=True):
-            word = gpu.generation.value
-            gauges.add("bailiwick_gpus", milli / 1_000, word, unheld)
-            gauges.add("bailiwick_gpus", 1 - milli / 1_000, word, GpuUse.LEASED.value)
+        gpus, free = entry.capacity.gpus, ledger.engine.node(entry.handle)[5]
+        kept = ledger.holds.kept_on(entry.handle)[3:] or (0,) * len(gpus)
+        fenced = _fenced_milli(state, entry) if state.fenced else (0,) * len(gpus)
+        unheld = _use(entry)
+        for gpu, *milli in zip(gpus, free, kept, fenced, strict=True):
+            told = zip((unheld, GpuUse.CLAIMED, GpuUse.FENCED), milli, strict=True)
+            for use, part in (*told, (GpuUse.LEASED, MILLI - sum(milli))):
+                gauges.add("bailiwick_gpus", part / MILLI, gpu.generation.value, use.value)
+
+
+def _fenced_milli(state: State, entry: NodeEntry) -> list[int]:
+    """How much of each device of a node belongs to leases whose end nobody has confirmed."""
+    found, ledger = [0] * len(entry.capacity.gpus), state.ledger
+    for handle in ledger.engine.leases_on(entry.handle):
+        if state.ids[handle] in state.fenced:
+            fields = ledger.fields(handle)
+            milli = ledger.handles.shapes[fields.shape].device_milli
+            for index in range(len(found)):
+                found[index] += milli * (fields.devices >> index & 1)
+    return found
 
 
 def _use(entry: NodeEntry) -> GpuUse:
@@ -157,6 +214,18 @@ def _line(gauges: Gauges, view: View) -> None:
         since[entry.id] = entry.submitted_ms
         oldest_ms = min(oldest_ms, entry.submitted_ms)
     gauges.put("bailiwick_waiting_oldest_seconds", (view.now_ms - oldest_ms) / 1000)
+
+
+def _cells(gauges: Gauges, view: View) -> None:
+    """The cells of a home, if there are any, and who waits for one of them."""
+    book = view.state.cells
+    for standing in CellStanding if book.members else ():
+        there = sum(member.standing is standing for member in book.members.values())
+        gauges.put("bailiwick_cells", there, standing.value)
+    since_ms = (book.requests[number].asked_ms for number in book.waiting)
+    oldest_ms = min(since_ms, default=view.now_ms)
+    gauges.put("bailiwick_global_waiting_requests", len(book.waiting))
+    gauges.put("bailiwick_global_waiting_oldest_seconds", (view.now_ms - oldest_ms) / 1000)
 
 
 def _tenants(gauges: Gauges, state: State) -> None:

@@ -4,7 +4,10 @@ Rules:
 
 - The outermost layer: what the edge refuses is seen too. It changes nothing but one thing: an
   error's envelope names the trace.
-- Around every wait for the kernel there is a span; the kernel itself knows nothing of it.
+- Around every wait for the kernel there is a span; the kernel itself knows nothing of it. However
+  the wait ends, it was a wait: one that was given up after ten seconds is what a slow kernel is.
+  A replica that only follows refuses at once; that is no decision, and would look like a fast one.
+- A request that the leader answers is counted there. The replica that passed it on has its span.
 - Without telemetry nothing here does anything.
 """
 
@@ -21,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bailiwick.runtime.gateway import Watch
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.trace_context import CURRENT, TraceContext
+from bailiwick.vocab.errors import NotLeader
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 
 OPEN_PATHS: Final = {(row.method, row.path): row.name for row in OPEN.values()} | {
@@ -66,7 +70,8 @@ class Observe:
             span.set("http.request.method", scope["method"])
             if status:  # else it was cut off, and nobody heard an answer
                 span.set("http.response.status_code", status)
-                self._tell(telemetry, action, status, taken=taken)
+                if not context.is_passed_on:
+                    self._tell(telemetry, action, status, taken=taken)
             span.end()
             self._count(-1)
             CURRENT.reset(token)
@@ -98,11 +103,17 @@ def watch_waits(telemetry: Telemetry | None) -> Watch | None:
 
     @contextmanager
     def watch(wait: str, command: str | None) -> Iterator[None]:
-        begun = time.perf_counter()
+        begun, is_asked = time.perf_counter(), True
         told = {} if command is None else {"command": command}
-        with telemetry.spans.span(f"kernel.{wait}", **told):
-            yield
-        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, wait)
+        try:
+            with telemetry.spans.span(f"kernel.{wait}", **told):
+                yield
+        except NotLeader:
+            is_asked = False
+            raise
+        finally:
+            if is_asked:
+                telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, wait)
 
     return watch
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from fastapi import Header, Path, Query
 
 from bailiwick.services.pages import Rows
-from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, PRINCIPAL_PATTERN, Page
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.wire.base import (
+    INTEGER_MAX,
+    LABEL_PATTERN,
+    NAME_PATTERN,
+    PRINCIPAL_PATTERN,
+    Page,
+)
+
+SELECTED_MAX: Final = 16
+"""Labels that may be asked for at once."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,6 +41,10 @@ NumberCursor = Annotated[
 RowCursor = Annotated[
     str | None,
     Query(pattern="^[A-Za-z0-9._@/-]{1,256}$", description="`next` of the page before."),
+]
+WithLabels = Annotated[
+    list[Annotated[str, Query(pattern=LABEL_PATTERN)]] | None,
+    Query(max_length=SELECTED_MAX, description="Only with this label, `KEY=VALUE`; repeat it."),
 ]
 IfMatch = Annotated[
     str | None,
@@ -67,6 +81,19 @@ IfNoneMatch = Annotated[
         description="The `ETag` that was read; if it is still so, the answer is 304.",
     ),
 ]
+
+
+def selected(labels: list[str] | None) -> dict[str, str]:
+    """The labels that are asked for, by key; no node has two of one key.
+
+    >>> selected(["rack=r7", "pool=fast"])
+    {'rack': 'r7', 'pool': 'fast'}
+    """
+    pairs = {tuple(each.split("=", 1)) for each in labels or ()}
+    told = dict(each.split("=", 1) for each in labels or ())
+    if len(told) < len(pairs):
+        raise InvalidValue("label", sorted(labels or ()), "each key with one value")
+    return told
 
 
 def digest_in(if_match: str | None) -> str | None:

@@ -22,10 +22,11 @@ from bailiwick.services.plans import PricedPlan
 from bailiwick.wire import answers as told
 from bailiwick.wire import work
 from bailiwick.wire.base import ClosingRule
+from bailiwick.wire.denials import Denial
 from bailiwick.wire.fleet import Held
 from bailiwick.wire.problem import EdgeCode
 
-_DENIAL: TypeAdapter[told.Denial] = TypeAdapter(told.Denial)
+_DENIAL: TypeAdapter[Denial] = TypeAdapter(Denial)
 
 
 def spell_done(done: Done) -> told.Done:
@@ -54,12 +55,12 @@ def trouble_of_refusal(answer: Refused) -> Trouble:
     return Trouble(EdgeCode.REFUSED, message, decision=decision, retryable=reason.is_transient)
 
 
-def spell_denial(denied: Denied) -> told.Denial:
+def spell_denial(denied: Denied) -> Denial:
     """An obstacle, with its numbers."""
     return _DENIAL.validate_python(denial_body(denied))
 
 
-def spell_kept_denial(body: Mapping[str, Any]) -> told.Denial:
+def spell_kept_denial(body: Mapping[str, Any]) -> Denial:
     """An obstacle that was written down, with its numbers."""
     return _DENIAL.validate_python(dict(body))
 
@@ -153,6 +154,7 @@ def spell_lease(found: OwnedLease) -> work.Lease:
         gang=lease.gang,
         job_labels=labels_body(found.job_labels),
         cores=_cores(found.cores),
+        maintained_ms=found.maintained_ms,
     )
 
 

@@ -81,7 +81,7 @@ async def set_webhook(
 ) -> str | None:
     """Make a webhook, or change it; the secret of a new one."""
     _require(caller, key.scope)
-    _check_target(target.url, private=desk.allow_private)
+    check_target(target.url, private=desk.allow_private)
     known = await _find(caller, key)
     secret_id = _secret_id(caller) if known is None else None
     command = SetWebhook(
@@ -182,7 +182,7 @@ def _told(desk: WebhookDesk, key: HookKey, secret_id: str | None, *, dry_run: bo
     return spell_secret(secret)
 
 
-def _check_target(url: str, *, private: bool) -> None:
+def check_target(url: str, *, private: bool) -> None:
     """Refuse an address that cannot be used; a name is judged when it is looked up."""
     target = read_url(url)
     expected = "an https:// address on the public internet; the operator allows no other"

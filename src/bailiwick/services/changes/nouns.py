@@ -25,6 +25,7 @@ class ChangeNoun(StrEnum):
 
     ACCOUNTS = "accounts"
     APPS = "apps"
+    BOOKINGS = "bookings"
     BUDGETS = "budgets"
     FINDINGS = "findings"
     GRAPHS = "graphs"
@@ -33,6 +34,7 @@ class ChangeNoun(StrEnum):
     ISOLATION = "isolation"
     JOBS = "jobs"
     LEASES = "leases"
+    MAINTENANCE = "maintenance"
     MEMBERS = "members"
     NODES = "nodes"
     QUEUE = "queue"
@@ -50,6 +52,7 @@ _N = ChangeNoun
 KEY_OF: Final[Mapping[ChangeNoun, Permission]] = {
     _N.ACCOUNTS: _P.ACCOUNT_READ,
     _N.APPS: _P.CATALOG_READ,
+    _N.BOOKINGS: _P.BOOKING_READ,
     _N.BUDGETS: _P.BUDGET_READ,
     _N.FINDINGS: _P.USAGE_READ,
     _N.GRAPHS: _P.QUEUE_READ,
@@ -58,6 +61,7 @@ KEY_OF: Final[Mapping[ChangeNoun, Permission]] = {
     _N.ISOLATION: _P.ISOLATION_READ,
     _N.JOBS: _P.QUEUE_READ,
     _N.LEASES: _P.LEASE_READ,
+    _N.MAINTENANCE: _P.NODE_READ,
     _N.MEMBERS: _P.MEMBER_READ,
     _N.NODES: _P.NODE_READ,
     _N.QUEUE: _P.QUEUE_READ,
@@ -95,10 +99,28 @@ _TOLD: Final[Mapping[tuple[RecordKind, ...], tuple[ChangeNoun, ...]]] = {
     (_K.GRAPH_SUBMITTED, _K.GRAPH_TASK_RETRIED, _K.GRAPH_ENDED): _WAITING,
     (
         *(_K.NODE_REGISTERED, _K.NODE_DEPARTED, _K.NODE_MODE_CHANGED, _K.NODE_QUARANTINED),
-        _K.NODE_LABELLED,
+        *(_K.NODE_LABELLED, _K.NODE_NOTED, _K.NODE_NOTE_ENDED),
+        *(_K.MIG_CHANGE_BEGUN, _K.MIG_CHANGE_ENDED),
+        *(_K.NODE_HEALTH_CHANGED, _K.NODE_TEST_BEGUN, _K.NODE_TEST_ENDED),
         *(_K.NODE_QUARANTINE_LIFTED, _K.NODE_ENROLLED, _K.NODE_ENROLMENT_WITHDRAWN),
         *(_K.ATTESTATION_VERDICT, _K.DOMAIN_SCRUBBED, _K.POLICY_CHANGED),
     ): _NODE,
+    (
+        *(_K.CELL_JOINED, _K.CELL_LEFT, _K.CELL_REACHED, _K.CELL_CUT_OFF, _K.HOME_MET),
+        _K.HOME_LEFT,
+    ): _NODE,
+    (
+        *(_K.GLOBAL_ASKED, _K.GLOBAL_SENT, _K.GLOBAL_TOLD),
+        *(_K.GLOBAL_RECALLED, _K.GLOBAL_WITHDRAWN),
+        *(_K.GLOBAL_TAKEN, _K.GLOBAL_GIVEN_BACK),
+    ): (_N.QUEUE, _N.QUOTA),
+    (_K.WINDOW_PLANNED, _K.WINDOW_PHASE_CHANGED, _K.WINDOW_ENDED): (
+        *(_N.MAINTENANCE, _N.NODES, _N.LEASES),
+        *_WAITING,
+    ),
+    (_K.CALENDAR_SET, _K.CALENDAR_WITHDRAWN): (_N.MAINTENANCE,),
+    (_K.BOOKED, _K.BOOKING_NODES_CHANGED, _K.BOOKING_ENDED): (_N.BOOKINGS, _N.NODES, *_WAITING),
+    (_K.SERIES_SET, _K.SERIES_WITHDRAWN): (_N.BOOKINGS,),
     (_K.QUOTA_CHANGED, _K.SHARE_CHANGED): (_N.QUOTA, _N.QUEUE, _N.TENANTS),
     (_K.TENANT_CREATED, _K.TENANT_CHANGED, _K.PROJECT_CREATED, _K.PROJECT_CHANGED): (_N.TENANTS,),
     (
@@ -136,7 +158,7 @@ _TOLD: Final[Mapping[tuple[RecordKind, ...], tuple[ChangeNoun, ...]]] = {
     (
         *(_K.BREAK_GLASS, _K.STATE_CHECKPOINT, _K.LEADER_ELECTED, _K.ACCESS_TOKEN_ISSUED),
         *(_K.ACCESS_TOKEN_REVOKED, _K.ACCESS_REFUSED, _K.CLOCK_REPAIRED, _K.APP_WEBHOOK_SET),
-        _K.ARTIFACT_CREDENTIAL_ISSUED,
+        *(_K.ARTIFACT_CREDENTIAL_ISSUED, _K.CELL_HEARD, _K.HOME_HEARD),
     ): (),
 }
 

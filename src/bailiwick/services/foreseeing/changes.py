@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from bailiwick.iam import Permission, Scope
-from bailiwick.kernel import ChangeMode, RemoveBudget, SetBudget, SetQuota
+from bailiwick.kernel import ChangeMode, RebalanceQuota, RemoveBudget, SetBudget, SetQuota
 from bailiwick.kernel.fleet.foresight import LeavingLease, ModeOutlook, foresee_mode
+from bailiwick.kernel.fleet.rebalance import RebalanceOutlook, SurplusLease, foresee_rebalance
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import QuotaHeadroom, QuotaScope, Room
 from bailiwick.services.caller import Caller
@@ -77,14 +78,31 @@ class BudgetForeseen(NamedTuple):
 async def foresee_node(caller: Caller, change: ChangeMode) -> ModeForeseen:
     """What a change of mode would do."""
     found = await caller.read(lambda view: foresee_mode(view.state, change, now_ms=view.now_ms))
-    return ModeForeseen(found, tuple(_shown(caller, each) for each in found.told))
+    return ModeForeseen(found, tuple(show_leaving(caller, each) for each in found.told))
 
 
-def _shown(caller: Caller, lease: LeavingLease) -> ShownLeaving:
+def show_leaving(caller: Caller, lease: LeavingLease) -> ShownLeaving:
+    """A lease that would go, as far as the caller may know of it."""
     seen = caller.holds(Permission.LEASE_READ, Scope(*lease.owner))
     number = lease.lease_id if seen else None
     tenant = str(lease.owner.tenant) if seen else ANOTHER
     return ShownLeaving(number, tenant, lease.node, lease.until_ms)
+
+
+class RebalanceForeseen(NamedTuple):
+    """What bringing a scope back inside its quota would do, and the first of those who would go."""
+
+    outlook: RebalanceOutlook
+    leases: tuple[tuple[ShownLeaving, SurplusLease], ...]
+
+
+async def foresee_quota_rebalance(caller: Caller, change: RebalanceQuota) -> RebalanceForeseen:
+    """Who would go to bring a tenant or project back inside its quota."""
+    found = await caller.read(
+        lambda view: foresee_rebalance(view.state, change, now_ms=view.now_ms)
+    )
+    rows = ((LeavingLease(e.lease_id, e.owner, e.node, e.until_ms), e) for e in found.told)
+    return RebalanceForeseen(found, tuple((show_leaving(caller, row), each) for row, each in rows))
 
 
 async def foresee_quota(caller: Caller, change: SetQuota) -> QuotaForeseen:

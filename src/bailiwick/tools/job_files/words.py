@@ -25,8 +25,14 @@ from typing import Any, Final
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.job_arrays import parse_array
-from bailiwick.vocab.units import parse_bytes, parse_cores, parse_gpus, parse_span
-from bailiwick.vocab.words import Exclusivity, HardwareGeneration, LeaseClass, Priority
+from bailiwick.vocab.units import (
+    parse_bytes,
+    parse_cores,
+    parse_generation,
+    parse_gpus,
+    parse_span,
+)
+from bailiwick.vocab.words import Exclusivity, LeaseClass, Priority
 
 Flat = dict[str, Any]
 """Fields of the contract; a dot stands before a field of a field."""
@@ -161,7 +167,9 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "retry_on": _texts("retry_on"),
     "checkpoint": _plain("checkpoint"),
     "gpus": _gpus,
-    "generation": _words("gpu_generation", HardwareGeneration),
+    "generation": lambda word, value: {
+        "gpu_generation": parse_generation(word, _text(word, value))
+    },
     "models": _texts("gpu_models"),
     "vram": _sized("gpu_vram"),
     "exclusivity": _words("exclusivity", Exclusivity),

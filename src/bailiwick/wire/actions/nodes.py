@@ -10,14 +10,18 @@ from bailiwick.wire.counting import CounterReport, CountersTaken
 from bailiwick.wire.fleet import (
     Heard,
     Inventory,
+    MigReport,
     ModeChange,
     NewNode,
+    NewNote,
     Node,
     NodeLabels,
     Picture,
     Quarantine,
 )
-from bailiwick.wire.foreseen import ModeSet
+from bailiwick.wire.foreseen import LabelsSet, ModeSet
+from bailiwick.wire.health import HealthReport, NodeTestReport, NodeTicket
+from bailiwick.wire.mig import MigWish
 from bailiwick.wire.node_work import NodeWork, OutputReport, OutputTaken, WorkReport
 from bailiwick.wire.trust import (
     Attestation,
@@ -65,11 +69,41 @@ NODE_DEPART = Action(
     "node.depart", "Remove a node", "DELETE", _NODE,
     _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
 NODE_MODE = Action(
-    "node.mode", "Drain, cordon or open a node", "PUT", _NODE + "/mode",
+    "node.mode", "Change a node's mode", "PUT", _NODE + "/mode",
     _P.NODE_OPERATE, _W.FLEET, ModeChange, ModeSet)
+NODE_OPEN = Action(
+    "node.open", "Open a node again", "POST", _NODE + "/open",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, ModeSet)
+NODE_NOTE_ADD = Action(
+    "node_note.add", "Write a note about a node", "POST", _NODE + "/notes",
+    _P.NODE_OPERATE, _W.FLEET, NewNote, Done)
+NODE_NOTE_END = Action(
+    "node_note.end", "End a note about a node", "DELETE", _NODE + "/notes/{note_id}",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
 NODE_LABEL = Action(
     "node.label", "Give a node labels, or take them away", "PATCH", _NODE + "/labels",
-    _P.NODE_OPERATE, _W.FLEET, NodeLabels, Done)
+    _P.NODE_OPERATE, _W.FLEET, NodeLabels, LabelsSet)
+NODE_MIG = Action(
+    "node.mig", "Repartition a node's devices", "POST", _NODE + "/mig",
+    _P.NODE_OPERATE, _W.FLEET, MigWish, ModeSet)
+NODE_MIG_CANCEL = Action(
+    "node.mig_cancel", "Cancel a node's repartitioning", "DELETE", _NODE + "/mig",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
+NODE_MIG_REPORT = Action(
+    "node.mig_report", "Report how a repartitioning went", "POST", _NODE + "/mig/outcome",
+    _P.NODE_REPORT, _W.FLEET, MigReport, Done)
+NODE_HEALTH_REPORT = Action(
+    "node.health_report", "Report a node's health", "POST", _NODE + "/health",
+    _P.NODE_REPORT, _W.FLEET, HealthReport, Done)
+NODE_TEST_REPORT = Action(
+    "node.test_report", "Report how a node's test went", "POST", _NODE + "/test",
+    _P.NODE_REPORT, _W.FLEET, NodeTestReport, Done)
+NODE_TEST = Action(
+    "node.test", "Test a node", "PUT", _NODE + "/test",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
+NODE_TICKET = Action(
+    "node.ticket", "Read a ticket about a node", "GET", _NODE + "/ticket",
+    _P.NODE_READ, _W.FLEET, NOTHING, NodeTicket)
 NODE_QUARANTINE = Action(
     "node.quarantine", "Quarantine a node", "PUT", _NODE + "/quarantine",
     _P.NODE_OPERATE, _W.FLEET, Quarantine, Done)

@@ -27,6 +27,7 @@ class Tag(NamedTuple):
 
 TAGS: Final = (
     Tag("session", "Log in, see who you are, log out.", ("login", "session", "self")),
+    Tag("notice", "What you are told of, by which ways; your inbox.", ("notice", "inbox")),
     Tag("tenant", "Teams or customers that share the fleet, and pay for it.", ("tenant",)),
     Tag("project", "Parts of a tenant, each with its own members and quota.", ("project",)),
     Tag(
@@ -54,8 +55,23 @@ TAGS: Final = (
     ),
     Tag(
         "node",
-        "The machines: inventory, heartbeat, drain, quarantine, enrolment, attestation.",
-        ("node", "fleet"),
+        "The machines: inventory, heartbeat, drain, notes, quarantine, enrolment, attestation.",
+        ("node", "node_note", "fleet"),
+    ),
+    Tag(
+        "maintenance",
+        "When machines are maintained: windows that are announced, and calendars.",
+        ("window", "calendar"),
+    ),
+    Tag(
+        "booking",
+        "Whole nodes that are kept for a project from one time to another, and series of that.",
+        ("booking", "booking_series"),
+    ),
+    Tag(
+        "cell",
+        "Planes of their own under one admission: who they are, what is asked of all of them.",
+        ("cell", "global_request", "cell_home"),
     ),
     Tag("trust_policy", "What proof nodes must give before work runs on them.", ("trust_policy",)),
     Tag("isolation", "Who may not meet whom on the machines: the policy.", ("isolation",)),

@@ -6,8 +6,8 @@ from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, PROJECT, TENANT, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
-from bailiwick.wire.fleet import NewShare, Quota, QuotaState, ShareState
-from bailiwick.wire.foreseen import QuotaSet
+from bailiwick.wire.fleet import NewShare, Quota, QuotaState, Rebalance, ShareState
+from bailiwick.wire.foreseen import QuotaRebalanced, QuotaSet
 from bailiwick.wire.people import (
     CustomRole,
     HomeChange,
@@ -124,4 +124,10 @@ PROJECT_QUOTA_READ = Action(
 PROJECT_QUOTA_SET = Action(
     "project_quota.set", "Set a project's quota", "PUT", PROJECT + "/quota",
     _P.PROJECT_QUOTA_SET, _W.PROJECT, Quota, QuotaSet)
+TENANT_QUOTA_REBALANCE = Action(
+    "tenant_quota.rebalance", "Bring a tenant back inside its quota", "POST",
+    TENANT + "/quota/rebalance", _P.QUOTA_SET, _W.TENANT, Rebalance, QuotaRebalanced)
+PROJECT_QUOTA_REBALANCE = Action(
+    "project_quota.rebalance", "Bring a project back inside its quota", "POST",
+    PROJECT + "/quota/rebalance", _P.PROJECT_QUOTA_SET, _W.PROJECT, Rebalance, QuotaRebalanced)
 # fmt: on

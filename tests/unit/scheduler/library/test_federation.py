@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bailiwick import (
     AdmissionController,
+    Approved,
     CapacityLedger,
     Conflict,
     Federation,
@@ -16,17 +19,23 @@ from bailiwick import (
     InvalidValue,
     LeaseRevoker,
     NodeCapacity,
+    NodeSet,
     NotFound,
+    Obstacle,
     PendingReason,
     Placed,
     PlacementRequest,
+    PlacementScorer,
     PreemptionClaim,
+    PreemptionConfig,
     PreemptionManager,
     PreemptionReason,
     Priority,
     Quota,
     QuotaManager,
+    ReservationHeadroom,
     ResourceLimit,
+    Resources,
     Unplaced,
 )
 
@@ -208,3 +217,217 @@ def test_bad_names_are_refused(federation: Federation) -> None:
         federation.add_cell("", cell(1))
     with pytest.raises(InvalidValue, match="admission"):
         federation.add_cell("north", CapacityLedger())  # type: ignore[arg-type]
+
+
+# -- what is kept for whom room was made -----------------------------------------------------
+
+
+def evict(federation: Federation, owned: PreemptionClaim, manager: PreemptionManager) -> None:
+    ledger = federation.cell(owned.cell).admission.ledger
+    federation.execute(owned, manager=manager, revoker=LeaseRevoker(ledger), now_ms=10)
+
+
+def test_work_that_evicted_others_carries_the_depth_of_the_cascade(federation: Federation) -> None:
+    full(federation)
+    manager = PreemptionManager(PreemptionConfig(max_cascade_depth=1))
+    urgent = ask(4, priority=Priority.HIGH)
+    owned = federation.claim_preemption("first", urgent, manager=manager, now_ms=10)
+    assert isinstance(owned, PreemptionClaim)
+    evict(federation, owned, manager)
+    placed = federation.admit(urgent, now_ms=10, claim=owned)
+    assert isinstance(placed, Placed)
+    assert (placed.cell, placed.decision.leases[0].depth) == ("east", 1)
+    federation.cut_off("west")
+    more = ask(4, priority=Priority.CRITICAL)
+    refused = federation.claim_preemption("second", more, manager=manager, now_ms=10)
+    assert isinstance(refused, Impossible)
+    assert refused.reason is Obstacle.CASCADE_DEPTH
+
+
+def test_nobody_else_gets_what_victims_leave_and_no_other_cell_evicts(
+    federation: Federation,
+) -> None:
+    full(federation)
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    evict(federation, owned, PreemptionManager())
+    assert isinstance(federation.admit(ask(1), now_ms=10), Unplaced)
+    with pytest.raises(Conflict, match="owned by cell east"):
+        claim(federation)
+    assert isinstance(federation.admit(owned.request, now_ms=10, claim=owned), Placed)
+    with pytest.raises(Conflict, match="void or done"):
+        federation.admit(owned.request, now_ms=10, claim=owned)
+
+
+def test_who_fits_elsewhere_first_starts_there_and_gives_the_room_up(
+    federation: Federation,
+) -> None:
+    full(federation)
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    west = federation.cell("west").admission.ledger
+    west.release(next(west.leases()).id, now_ms=10)
+    east = federation.cell("east").admission.ledger
+    revoker = LeaseRevoker(east, grace_ms=1_000)
+    federation.execute(owned, manager=PreemptionManager(), revoker=revoker, now_ms=10)
+    placed = federation.admit(owned.request, now_ms=10, claim=owned)
+    assert isinstance(placed, Placed)
+    assert placed.cell == "west"
+    assert len(east.holds) == 0
+
+
+def test_what_was_kept_for_a_void_claim_is_free_when_its_cell_is_back(
+    federation: Federation,
+) -> None:
+    full(federation)
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    evict(federation, owned, PreemptionManager())
+    federation.cut_off("east")
+    with pytest.raises(Conflict, match="void"):
+        federation.admit(owned.request, now_ms=10, claim=owned)
+    federation.rejoin("east", now_ms=20)
+    placed = federation.admit(ask(4), now_ms=20)
+    assert isinstance(placed, Placed)
+    assert placed.cell == "east"
+
+
+def test_a_claim_admits_no_other_request(federation: Federation) -> None:
+    full(federation)
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    with pytest.raises(Conflict, match="another request"):
+        federation.admit(ask(1), now_ms=10, claim=owned)
+
+
+# -- what a cell keeps to itself -------------------------------------------------------------
+
+
+class Closed:
+    """A guard that lets urgent work nowhere."""
+
+    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
+        return NodeSet() if request.priority is Priority.CRITICAL else None
+
+
+def guarded(admission: AdmissionController) -> AdmissionController:
+    return AdmissionController(admission.ledger, scorer=PlacementScorer(filters=[Closed()]))
+
+
+def test_a_cells_guards_hold_for_work_and_for_who_would_evict_there() -> None:
+    federation = Federation()
+    federation.add_cell("east", guarded(cell(4)))
+    federation.add_cell("west", cell(4))
+    full(federation)  # the cheapest victims are behind the guard
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    assert owned.cell == "west"
+    federation.cut_off("west")
+    assert isinstance(federation.admit(ask(4, priority=Priority.CRITICAL)), Unplaced)
+    assert isinstance(claim(federation), Impossible)
+
+
+def test_nobody_is_evicted_for_room_that_a_cell_keeps_for_more_urgent_work() -> None:
+    kept = ReservationHeadroom(Resources(gpu_milli=4_000))
+    federation = Federation()
+    federation.add_cell("east", AdmissionController(cell(8).ledger, headroom=kept))
+    federation.cell("east").admission.admit(ask(4, priority=Priority.LOW))
+    wide = ask(8, priority=Priority.HIGH)
+    manager = PreemptionManager()
+    refused = federation.claim_preemption("wide", wide, manager=manager, now_ms=10)
+    assert isinstance(refused, Impossible)
+    urgent = ask(8, priority=Priority.CRITICAL)
+    owned = federation.claim_preemption("urgent", urgent, manager=manager, now_ms=10)
+    assert isinstance(owned, PreemptionClaim)
+
+
+def test_a_gang_starts_or_evicts_in_one_cell_and_takes_gangs_whole() -> None:
+    federation = Federation()
+    federation.add_cell("one", cell(4))
+    federation.add_cell("two", cell(4))
+    pair = ask(4, gang_size=2, priority=Priority.LOW)
+    assert isinstance(federation.admit(pair), Unplaced), "both halves are free, but in two cells"
+    federation.add_cell("wide", cell(4, nodes=2))
+    placed = federation.admit(pair)
+    assert isinstance(placed, Placed)
+    assert (placed.cell, len(placed.decision.leases)) == ("wide", 2)
+    for name in ("one", "two"):
+        federation.cell(name).admission.admit(ask(4, priority=Priority.LOW))
+    urgent = ask(4, gang_size=2, priority=Priority.CRITICAL)
+    manager = PreemptionManager()
+    owned = federation.claim_preemption("pair", urgent, manager=manager, now_ms=10)
+    assert isinstance(owned, PreemptionClaim)
+    assert owned.cell == "wide"
+    evict(federation, owned, manager)
+    placed = federation.admit(urgent, now_ms=10, claim=owned)
+    assert isinstance(placed, Placed)
+    assert len(placed.decision.leases) == 2
+    assert [len(list(each.admission.ledger.leases())) for each in federation.cells()] == [1, 1, 2]
+
+
+def test_a_victims_whole_gang_makes_room(federation: Federation) -> None:
+    federation.add_cell("wide", cell(4, nodes=2))
+    for name, count in (("east", 1), ("west", 2)):
+        for _ in range(count):
+            federation.cell(name).admission.admit(ask(4, priority=Priority.CRITICAL))
+    federation.admit(ask(4, gang_size=2, priority=Priority.LOW))
+    owned = claim(federation)
+    assert isinstance(owned, PreemptionClaim)
+    evict(federation, owned, PreemptionManager())
+    wide = federation.cell("wide")
+    assert owned.cell == "wide"
+    assert not list(wide.admission.ledger.leases()), "half a gang is none"
+    assert len(wide.rooms["req-1"].victims) == 2
+    assert isinstance(federation.admit(ask(4), now_ms=10), Placed), "the other half is anybody's"
+
+
+# -- in which order --------------------------------------------------------------------------
+
+
+@given(
+    sizes=st.lists(st.integers(1, 8), min_size=1, max_size=6),
+    asked=st.lists(st.integers(1, 8), max_size=20),
+)
+def test_cells_are_asked_as_a_look_at_all_of_them_would_have_it(
+    sizes: list[int], asked: list[int]
+) -> None:
+    federation = Federation()
+    for i, gpus in enumerate(sizes):
+        federation.add_cell(f"cell-{i}", cell(gpus))
+    for gpus in asked:
+        by_room = sorted(
+            federation.cells(),
+            key=lambda c: (
+                -c.admission.ledger.free.gpu_milli,
+                -c.admission.ledger.free.cpu_milli,
+                str(c.id),
+            ),
+        )
+        takes = (isinstance(c.admission.evaluate(ask(gpus)), Approved) for c in by_room)
+        wanted = next((c.id for c, ok in zip(by_room, takes, strict=True) if ok), None)
+        placed = federation.admit(ask(gpus))
+        assert (placed.cell if isinstance(placed, Placed) else None) == wanted
+
+
+@given(
+    cells=st.integers(1, 5),
+    steps=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), max_size=40),
+)
+def test_what_a_cell_wins_is_seen_within_as_many_admissions_as_there_are_cells(
+    cells: int, steps: list[tuple[int, int]]
+) -> None:
+    federation = Federation()
+    for i in range(cells):
+        federation.add_cell(f"cell-{i}", cell(4, nodes=3))
+    for gpus, ends in steps:
+        federation.admit(ask(gpus))
+        ledgers = [each.admission.ledger for each in federation.cells()]
+        held = [(ledger, lease.id) for ledger in ledgers for lease in ledger.leases()]
+        if ends < len(held):
+            held[ends][0].release(held[ends][1])
+    for _ in range(cells):
+        federation.admit(ask(0))  # the first has it, and is asked alone
+    told = [federation.cell(str(name)) for name in federation.asked_in_turn()]
+    free = [each.admission.ledger.free.gpu_milli for each in told]
+    assert free == sorted(free, reverse=True)
+    assert len(told) == cells

@@ -29,6 +29,7 @@ const STATES = [
   "returning",
   "fence_lost",
   "quarantined",
+  "cordoned",
 ];
 
 function stateOf({ nodes, modes, held }: Picture, node: number, lease: number): string {

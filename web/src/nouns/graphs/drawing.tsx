@@ -12,7 +12,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import ELK from "elkjs/lib/elk.bundled.js";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import type { Schemas } from "@/api/client";
 import { Badge } from "@/parts/badge";
 import { Skeleton } from "@/parts/states";
@@ -21,14 +21,15 @@ import { StageBar } from "./page";
 
 type Detail = Schemas["GraphDetail"];
 type Places = Record<string, { x: number; y: number }>;
-type StageNode = Node<{ tasks: Schemas["GraphTask"][]; isChosen: boolean }, "stage">;
+type StageNode = Node<
+  { tasks: Schemas["GraphTask"][]; isChosen: boolean; isNarrow: boolean },
+  "stage"
+>;
 
 const WIDTH = 190;
 const HEIGHT = 68;
 const elk = new ELK();
-/** Downwards on a narrow screen, where it would be too small to read from left to right. */
-const isNarrow = window.matchMedia("(max-width: 640px)").matches;
-const [FROM, TO] = isNarrow ? [Position.Bottom, Position.Top] : [Position.Right, Position.Left];
+const NARROW = window.matchMedia("(max-width: 640px)");
 const NODE_TYPES = { stage: StageBox };
 
 interface Terms {
@@ -37,10 +38,24 @@ interface Terms {
   choose: (stage: string | null) => void;
 }
 
-/** Where each stage stands; computed anew only if the stages are others. */
-function usePlaces(stages: Detail["stages"]): Places | null {
+/** Whether the screen is narrow now: people turn it, and draw windows wider. */
+function useIsNarrow(): boolean {
+  return useSyncExternalStore(
+    (tell) => {
+      NARROW.addEventListener("change", tell);
+      return () => NARROW.removeEventListener("change", tell);
+    },
+    () => NARROW.matches,
+  );
+}
+
+/** Where each stage stands; computed anew only if the stages are others, or the screen another.
+ *
+ * Downwards on a narrow screen, where it would be too small to read from left to right.
+ */
+function usePlaces(stages: Detail["stages"], isNarrow: boolean): Places | null {
   const key = JSON.stringify(stages.map(({ name, after }) => [name, after]));
-  const [places, setPlaces] = useState<Places | null>(null);
+  const [found, setFound] = useState<{ isNarrow: boolean; places: Places } | null>(null);
   useEffect(() => {
     let isOld = false;
     const rows = JSON.parse(key) as [string, string[]][];
@@ -60,18 +75,19 @@ function usePlaces(stages: Detail["stages"]): Places | null {
       })
       .then((laid) => {
         if (isOld) return;
-        const found = (laid.children ?? []).map(({ id, x = 0, y = 0 }) => [id, { x, y }]);
-        setPlaces(Object.fromEntries(found) as Places);
+        const spots = (laid.children ?? []).map(({ id, x = 0, y = 0 }) => [id, { x, y }]);
+        setFound({ isNarrow, places: Object.fromEntries(spots) as Places });
       });
     return () => {
       isOld = true;
     };
-  }, [key]);
-  return places;
+  }, [key, isNarrow]);
+  return found?.isNarrow === isNarrow ? found.places : null;
 }
 
 export default function Drawing({ detail, chosen, choose }: Terms) {
-  const places = usePlaces(detail.stages);
+  const isNarrow = useIsNarrow();
+  const places = usePlaces(detail.stages, isNarrow);
   const nodes = useMemo<StageNode[]>(
     () =>
       detail.stages.map((stage) => ({
@@ -81,12 +97,13 @@ export default function Drawing({ detail, chosen, choose }: Terms) {
         data: {
           tasks: detail.tasks.filter((task) => task.stage === stage.name),
           isChosen: stage.name === chosen,
+          isNarrow,
         },
         width: WIDTH,
         height: HEIGHT,
         ariaLabel: `stage ${stage.name}`,
       })),
-    [detail, places, chosen],
+    [detail, places, chosen, isNarrow],
   );
   const edges = useMemo<Edge[]>(
     () =>
@@ -134,7 +151,7 @@ function StageBox({ id, data }: NodeProps<StageNode>) {
       className={`panel h-full px-3 py-2 ${data.isChosen ? "border-accent" : ""}`}
       title={countsSentence(counts)}
     >
-      <Handle type="target" position={TO} isConnectable={false} />
+      <Handle type="target" position={data.isNarrow ? Position.Top : Position.Left} isConnectable={false} />
       <div className="flex items-center justify-between gap-2">
         <span className="truncate font-medium">{id}</span>
         {one === undefined ? (
@@ -147,7 +164,7 @@ function StageBox({ id, data }: NodeProps<StageNode>) {
       {one === undefined && (
         <p className="mt-1 truncate text-xs text-muted">{countsSentence(counts)}</p>
       )}
-      <Handle type="source" position={FROM} isConnectable={false} />
+      <Handle type="source" position={data.isNarrow ? Position.Bottom : Position.Right} isConnectable={false} />
     </div>
   );
 }

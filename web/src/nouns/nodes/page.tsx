@@ -15,7 +15,9 @@ import { RowList } from "@/parts/row-list";
 import { Empty, Loaded } from "@/parts/states";
 import { generation, milli, size, spell } from "@/words/amounts";
 import { attestationTone, livenessTone, modeTone } from "@/words/tones";
-import { setMode, useAttestation, useNode } from "./queries";
+import { HealthPanel } from "./health";
+import { Planned } from "./planned";
+import { openAgain, setMode, useAttestation, useNode } from "./queries";
 
 type Node = Schemas["Node"];
 
@@ -51,6 +53,7 @@ function NodeView({ node }: { node: Node }) {
               ["cores", milli(node.resources.cpu_milli ?? 0)],
               ["memory", size(node.resources.mem_bytes ?? 0)],
               ["GPUs", <Devices node={node} />],
+              ["GPUs held", node.gpus.length > 0 ? <Held node={node} /> : null],
               ["labels", node.labels.join(", ") || null],
             ]}
           />
@@ -68,6 +71,9 @@ function NodeView({ node }: { node: Node }) {
           <Standing name={node.node} />
         </Panel>
       </div>
+      {node.health != null && <HealthPanel node={node.node} health={node.health} />}
+      <Planned node={node} />
+      <Notes node={node} />
       <section aria-label="Leases on it" className="space-y-2">
         <h2 className="font-semibold">Leases on it</h2>
         <RowList
@@ -98,6 +104,44 @@ function Devices({ node }: { node: Node }) {
   ));
 }
 
+/** Of each device, who holds it: of leases that the reader may see. */
+function Held({ node }: { node: Node }) {
+  return node.gpus.map((_, device) => (
+    <div key={device}>
+      {device}: {holders(node, device)}
+    </div>
+  ));
+}
+
+function holders(node: Node, device: number): string {
+  const held = (node.holders ?? []).filter((each) => each.devices.includes(device));
+  const told = held.map((each) => {
+    const owner = each.project === null ? each.tenant : `${each.tenant}/${each.project}`;
+    return each.device_milli === 1000 ? owner : `${milli(each.device_milli)} by ${owner}`;
+  });
+  return told.join(", ") || "-";
+}
+
+/** What operators wrote about it for each other; tenants are told none. */
+function Notes({ node }: { node: Node }) {
+  const notes = node.notes ?? [];
+  if (notes.length === 0) return null;
+  return (
+    <Panel title="Notes">
+      <ul className="space-y-1">
+        {notes.map((each) => (
+          <li key={each.note_id}>
+            {each.text}{" "}
+            <span className="text-muted">
+              {each.author}, <Age ms={each.since_ms} />; expires <Age ms={each.until_ms} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function Standing({ name }: { name: string }) {
   const found = useAttestation(name).data;
   if (!found || found.standing.length === 0) return null;
@@ -120,36 +164,41 @@ function Modes({ node }: { node: Node }) {
         <Action
           label="Cordon it"
           title={`Cordon ${node.node}?`}
-          change={(dryRun) => setMode(node.node, "draining", { dryRun, evict: false })}
+          change={(dryRun) => setMode(node.node, "cordoned", dryRun)}
           tell={(answer) => <ModeOutlook found={answer.consequence} />}
         >
-          <p>It takes no new leases. What runs there goes on until it ends by itself.</p>
+          <p>It takes no new leases. What runs there may be renewed, and ends by itself.</p>
         </Action>
-        <Action
-          label="Drain it"
-          title={`Drain ${node.node}?`}
-          isBad
-          change={(dryRun) => setMode(node.node, "draining", { dryRun })}
-          tell={(answer) => <ModeOutlook found={answer.consequence} />}
-        >
-          <p>It takes no new leases, and what runs there is warned and then ended.</p>
-        </Action>
+        <Drain node={node} />
       </>
     );
   }
-  if (node.mode === "draining" || node.mode === "drained" || node.mode === "maintenance") {
-    return (
+  if (node.mode === "fence_lost") return null;
+  return (
+    <>
       <Action
-        label="Let it return"
-        title={`Let ${node.node} return?`}
-        change={(dryRun) =>
-          setMode(node.node, node.mode === "draining" ? "accepting" : "returning", { dryRun })
-        }
+        label="Open it again"
+        title={`Open ${node.node} again?`}
+        change={(dryRun) => openAgain(node.node, dryRun)}
         tell={(answer) => <ModeOutlook found={answer.consequence} />}
       >
-        <p>It takes leases again once it is ready.</p>
+        <p>It takes leases again; where proof is asked of it, once it has proven itself.</p>
       </Action>
-    );
-  }
-  return null;
+      {node.mode === "cordoned" && <Drain node={node} />}
+    </>
+  );
+}
+
+function Drain({ node }: { node: Node }) {
+  return (
+    <Action
+      label="Drain it"
+      title={`Drain ${node.node}?`}
+      isBad
+      change={(dryRun) => setMode(node.node, "draining", dryRun)}
+      tell={(answer) => <ModeOutlook found={answer.consequence} />}
+    >
+      <p>It takes no new leases, and what runs there is warned and then ended.</p>
+    </Action>
+  );
 }

@@ -56,13 +56,36 @@ export function useAttestation(name: string) {
   });
 }
 
-/** A drain ends what runs there; with `evict` false it only closes the node. */
-export function setMode(
-  name: string,
-  mode: Schemas["NodeMode"],
-  terms: { dryRun: boolean; evict?: boolean },
-) {
-  const params = { path: { node: name }, query: { dry_run: String(terms.dryRun) } };
-  const body = { mode, reason: "operator_drain" as const, evict: terms.evict ?? true };
+/** A drain ends what runs there; a cordon only takes no more. */
+export function setMode(name: string, mode: "draining" | "cordoned", dryRun: boolean) {
+  const params = { path: { node: name }, query: { dry_run: String(dryRun) } };
+  const body = { mode, reason: "operator_drain" as const, evict: true };
   return ask(api.PUT("/v1/nodes/{node}/mode", { params, body }));
+}
+
+/** Back to work by every mode that lies between, whichever it is in. */
+export function openAgain(name: string, dryRun: boolean) {
+  const params = { path: { node: name }, query: { dry_run: String(dryRun) } };
+  return ask(api.POST("/v1/nodes/{node}/open", { params }));
+}
+
+/** Asked for when it is opened, and never again by itself: its text has the time in it. */
+export function useTicket(name: string, isOpen: boolean) {
+  return useQuery({
+    queryKey: ["tickets", name],
+    enabled: isOpen,
+    staleTime: 0,
+    gcTime: 0,
+    queryFn: () => ask(api.GET("/v1/nodes/{node}/ticket", { params: { path: { node: name } } })),
+  });
+}
+
+export function haveTested(name: string, dryRun: boolean) {
+  const params = { path: { node: name }, query: { dry_run: String(dryRun) } };
+  return ask(api.PUT("/v1/nodes/{node}/test", { params }));
+}
+
+export function cancelMig(name: string, dryRun: boolean) {
+  const params = { path: { node: name }, query: { dry_run: String(dryRun) } };
+  return ask(api.DELETE("/v1/nodes/{node}/mig", { params }));
 }

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Query, Request, Response
 
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
 from bailiwick.fleet.topology import NodeTopology
 from bailiwick.kernel import ChangeMode, LabelNode
+from bailiwick.kernel.fleet.notes import OperatorNote
 from bailiwick.kernel.isolation.room import FreeRoom
+from bailiwick.kernel.mig.book import MigChange
 from bailiwick.kernel.spelling import labels_body
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.foreseen import spell_mode
-from bailiwick.server.http.params import IfNoneMatch, Limit, NameCursor, PathName, spell_page
+from bailiwick.server.http.params import (
+    IfNoneMatch,
+    Limit,
+    NameCursor,
+    PathName,
+    PathNumber,
+    WithLabels,
+    selected,
+    spell_page,
+)
 from bailiwick.server.http.parsing import capacity_of
+from bailiwick.server.http.routes.health import spell_health
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services import nodes
+from bailiwick.services import health, nodes
+from bailiwick.services.gate.joining import report_inventory as report_machine
 from bailiwick.services.nodes import NodeBooks, NodeStanding
+from bailiwick.services.picture.holders import NodeHolder
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
-from bailiwick.wire.foreseen import ModeSet
+from bailiwick.wire.foreseen import LabelMoved, LabelsSet, ModeSet
+from bailiwick.wire.health import NodeTestOrder
+from bailiwick.wire.mig import MigOrder, NodeMig
 from bailiwick.wire.trust import NOTE_CHARS_MAX
 from bailiwick.wire.words import JobModeWord, LivenessWord
 
 Override = Annotated[
     str,
     Query(pattern="^(true|false)$", description="Without a fresh trusted verdict; needs `note`."),
+]
+Untested = Annotated[
+    str, Query(pattern="^(true|false)$", description="Take it as it is, without its test.")
 ]
 Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is recorded.")]
 
@@ -40,10 +59,11 @@ _JOB_MODES: Final[dict[str, JobModeWord]] = {word: word for word in get_args(Job
 
 @answers("node.list")
 async def list_nodes(
-    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
+    asked: Here, *, label: WithLabels = None, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
-    """The machines of the fleet."""
-    rows = await nodes.list_nodes(asked, _books(asked), after=cursor, limit=limit)
+    """The machines of the fleet; of those with labels, the ones that have all of them."""
+    labels = selected(label)
+    rows = await nodes.list_nodes(asked, _books(asked), labels=labels, after=cursor, limit=limit)
     return spell_page(rows, _node)
 
 
@@ -71,7 +91,9 @@ async def read_node(
     node: PathName,
 ) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
-    return _node(await nodes.read_node(asked, node, books=_books(asked)))
+    tables = asked.house.parts.tables
+    history = None if tables is None else tables.history
+    return _node(await nodes.read_node(asked, node, books=_books(asked), history=history))
 
 
 @answers("node.register")
@@ -88,7 +110,7 @@ async def depart_node(asked: Changing, node: PathName) -> Done:
 
 @answers("node.mode")
 async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> ModeSet:
-    """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
+    """Change a node's mode. ``draining`` evicts its work, ``cordoned`` only takes no more of it."""
     reason = PreemptionReason(body.reason)
     change = ChangeMode(node, body.mode, reason, body.grace_ms, body.evict)
     done, found = await nodes.change_mode(asked, change)
@@ -96,12 +118,34 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     return ModeSet(answer="done", seq=done.seq, consequence=consequence)
 
 
+@answers("node.open")
+async def open_node(asked: Changing, node: PathName, *, untested: Untested = "false") -> ModeSet:
+    """Let a node take leases again, along the mode table; one that can be tested is, before."""
+    done, mode, found = await health.open_node(asked, node, untested=untested == "true")
+    consequence = None if found is None else spell_mode(found)
+    return ModeSet(answer="done", seq=done.seq, consequence=consequence, mode=mode)
+
+
+@answers("node_note.add")
+async def note_node(asked: Changing, node: PathName, *, body: wire.NewNote) -> Done:
+    """Write a line about a node for others who run the fleet; its number is the answer's `seq`."""
+    return spell_done(await nodes.note_node(asked, node, text=body.text, ttl_ms=body.ttl_ms))
+
+
+@answers("node_note.end")
+async def end_note(asked: Changing, node: PathName, *, note_id: PathNumber) -> Done:
+    """Take a note about a node away before it expires."""
+    return spell_done(await nodes.end_note(asked, node, note_id=note_id))
+
+
 @answers("node.label")
-async def label_node(asked: Changing, node: PathName, *, body: wire.NodeLabels) -> Done:
-    """Give a node labels beside its own; what runs there goes on."""
-    return spell_done(
-        await nodes.label_node(asked, lambda: LabelNode(node, tuple(body.put), tuple(body.drop)))
+async def label_node(asked: Changing, node: PathName, *, body: wire.NodeLabels) -> LabelsSet:
+    """Give a node labels beside its own; what runs there goes on. Said again it changes nothing."""
+    done, moved = await nodes.label_node(
+        asked, node, tell=lambda: LabelNode(node, tuple(body.put), tuple(body.drop))
     )
+    labels = [LabelMoved(key=each.key, was=each.was, now=each.now) for each in moved]
+    return LabelsSet(answer="done", seq=done.seq, labels=labels)
 
 
 @answers("node.quarantine")
@@ -138,13 +182,15 @@ async def beat(
         beat_ms=heard.rule.beat_ms,
         timeout_ms=heard.rule.timeout_ms,
         attest_nonce=None if heard.nonce is None else heard.nonce.value.hex(),
+        mig=None if heard.order is None else MigOrder(**_wanted(heard.order)),
+        test=None if heard.test is None else NodeTestOrder(test_id=heard.test.id),
     )
 
 
 @answers("node.report")
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
-    return spell_done(await nodes.report_inventory(asked, node, tell=lambda: capacity_of(body)))
+    return spell_done(await report_machine(asked, node, tell=lambda: capacity_of(body)))
 
 
 def _books(asked: Here) -> NodeBooks:
@@ -182,12 +228,62 @@ def _node(found: NodeStanding) -> wire.Node:
         ],
         labels=labels_body({**capacity.labels, **found.given}),
         labels_given=labels_body(found.given),
+        maintained_ms=found.maintained_ms,
+        booked_ms=None if found.booked is None else found.booked[0],
+        booked_until_ms=None if found.booked is None else found.booked[1],
+        mig=None if found.mig is None else _mig(found.mig),
+        health=None if found.health is None else spell_health(found.health),
         topology=_topology(capacity.topology),
         job_mode=_JOB_MODES.get(found.job_mode or ""),
         agent_version=None if found.agent is None else found.agent.version,
         host_members=found.host_members,
         free=_free(found.free),
         gpus_free_milli=list(found.free.devices_milli),
+        gpus_held_milli=list(found.held.devices_milli),
+        leases=found.held.leases,
+        holders=[_holder(each) for each in found.held.holders],
+        notes=[_note(each) for each in found.notes],
+    )
+
+
+def _mig(found: MigChange) -> NodeMig:
+    return NodeMig(
+        **_wanted(found),
+        phase=found.phase,
+        begun_ms=found.begun_ms,
+        due_ms=found.due_ms,
+        cause=found.cause,
+    )
+
+
+def _wanted(found: MigChange) -> dict[str, Any]:
+    gpus, profiles = list(found.gpus), list(found.profiles)
+    return {"change_id": found.id, "gpus": gpus, "profiles": profiles}
+
+
+def _holder(found: NodeHolder) -> wire.NodeHolder:
+    return wire.NodeHolder(
+        lease_id=found.lease_id,
+        tenant=str(found.owner.tenant),
+        project=found.owner.project,
+        lease_class=found.lease_class,
+        devices=list(found.devices),
+        device_milli=found.device_milli,
+        cpu_milli=found.cpu_milli,
+        expires_ms=found.expires_ms,
+        ending=found.is_ending,
+        fenced=found.is_fenced,
+        fenced_ms=found.fenced_ms,
+    )
+
+
+def _note(found: OperatorNote) -> wire.NodeNote:
+    return wire.NodeNote(
+        note_id=found.note_id,
+        text=found.text,
+        author=found.author,
+        since_ms=found.since_ms,
+        until_ms=found.until_ms,
     )
 
 

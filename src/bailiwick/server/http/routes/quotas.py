@@ -16,7 +16,7 @@ from bailiwick.scheduler.quota_policy import (
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
-from bailiwick.server.http.foreseen import spell_quota_change
+from bailiwick.server.http.foreseen import spell_quota_change, spell_rebalance
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,
@@ -31,7 +31,7 @@ from bailiwick.services import quotas
 from bailiwick.wire import fleet
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
-from bailiwick.wire.foreseen import QuotaSet
+from bailiwick.wire.foreseen import QuotaRebalanced, QuotaSet
 
 
 @answers("quota.list")
@@ -78,6 +78,28 @@ async def set_project_quota(
 ) -> QuotaSet:
     """Replace everything that a project is allowed."""
     return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
+
+
+@answers("tenant_quota.rebalance")
+async def rebalance_tenant_quota(
+    asked: Changing, tenant: PathName, *, body: fleet.Rebalance
+) -> QuotaRebalanced:
+    """End the cheapest leases that a tenant holds above its quota."""
+    return await _rebalance(asked, Scope(tenant), body=body)
+
+
+@answers("project_quota.rebalance")
+async def rebalance_project_quota(
+    asked: Changing, tenant: PathName, *, project: PathName, body: fleet.Rebalance
+) -> QuotaRebalanced:
+    """End the cheapest leases that a project holds above its quota."""
+    return await _rebalance(asked, Scope(tenant, project), body=body)
+
+
+async def _rebalance(asked: Asked, scope: Scope, *, body: fleet.Rebalance) -> QuotaRebalanced:
+    done, found = await quotas.rebalance_quota(asked, scope, grace_ms=body.grace_ms)
+    consequence = None if found is None else spell_rebalance(found)
+    return QuotaRebalanced(answer="done", seq=done.seq, consequence=consequence)
 
 
 async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> fleet.QuotaState:

@@ -1,4 +1,4 @@
-"""What counts of a node beside its inventory (trust, labels), as verbs of ``bailiwick node``."""
+"""What is said of a node beside its inventory (trust, labels, notes), as verbs of its noun."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bailiwick.cli.nodes.chosen import EveryNode, NodeStep, Selector, choose, for_each
 from bailiwick.cli.shared.ask import Ask, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
 from bailiwick.cli.shared.output import draw_details
@@ -14,8 +15,11 @@ from bailiwick.phrases.amounts import span
 from bailiwick.phrases.times import age, moment
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
+from bailiwick.vocab.units import parse_span
 
 if TYPE_CHECKING:
+    from bailiwick.wire.answers import Done
+    from bailiwick.wire.foreseen import LabelMoved, LabelsSet
     from bailiwick.wire.trust import KindStanding, NodeAttestation
 
 _NodeName = Annotated[
@@ -24,8 +28,10 @@ _NodeName = Annotated[
 
 
 def add_node_verbs(nodes: typer.Typer) -> None:
-    """What ``bailiwick node`` says about trust and labels."""
+    """What ``bailiwick node`` says about trust, labels and notes."""
     verb(nodes, "label", changes=True)(label_node)
+    verb(nodes, "note", changes=True)(note_node)
+    verb(nodes, "note-end", changes=True)(end_note)
     verb(nodes, "attestation")(show_attestation)
     verb(nodes, "enrolment-withdraw", changes=True)(withdraw_enrolment)
     verb(nodes, "lift", changes=True)(lift_quarantine)
@@ -135,14 +141,19 @@ def lift_quarantine(
 
 def label_node(
     ask: Ask,
-    node: _NodeName,
-    *,
-    labels: Annotated[
+    words: Annotated[
         list[str],
-        typer.Argument(metavar="KEY=VALUE|KEY-...", help="pool=a gives a label, pool- takes it."),
+        typer.Argument(
+            metavar="NODE... KEY=VALUE|KEY-",
+            help="Names of nodes, then labels: pool=a gives one, pool- takes it.",
+            autocompletion=complete_nodes,
+        ),
     ],
+    *,
+    selector: Selector = None,
+    every: EveryNode = False,
 ) -> None:
-    """Give a node labels that requests can ask for (--label), or take them away again.
+    """Give nodes labels that requests can ask for (--label), or take them away again.
 
     They count more than what the machine says itself. What runs there goes on.
 
@@ -152,11 +163,112 @@ def label_node(
     from bailiwick.wire.actions.nodes import NODE_LABEL
     from bailiwick.wire.fleet import NodeLabels
 
+    names, labels = part_labels(words, named=not (selector or every))
     put = [text for text in labels if "=" in text]
-    drop = [text.removesuffix("-") for text in labels if "=" not in text and text.endswith("-")]
-    if len(put) + len(drop) < len(labels):
-        wrong = next(text for text in labels if "=" not in text and not text.endswith("-"))
+    drop = [text.removesuffix("-") for text in labels if "=" not in text]
+    if not labels:
+        raise InvalidValue("KEY=VALUE", None, "a label such as pool=a, or pool- to take it away")
+    step = NodeStep(
+        NODE_LABEL,
+        lambda node: f"labels of {node} are changed",
+        body=make_body(NodeLabels, put=put, drop=drop),
+        told_after=told_labels,
+    )
+    for_each(ask, choose(ask, names, selector=selector, every=every), step=step)
+
+
+def told_labels(node: str, done: LabelsSet) -> str:
+    """What each label said before, and says now.
+
+    >>> from bailiwick.wire.foreseen import LabelMoved, LabelsSet
+    >>> pool = LabelMoved(key="pool", was="slow", now="fast")
+    >>> same = LabelMoved(key="a", was="1", now="1")
+    >>> told_labels("n1", LabelsSet(answer="done", seq=7, labels=[pool, same]))
+    'n1: pool was slow, is fast; a is 1 already'
+    >>> told_labels("n1", LabelsSet(answer="done", seq=None, labels=[same]))
+    'n1: a is 1 already; nothing changed'
+    """
+    if not done.labels:  # an older server does not tell
+        return f"labels of {node} are changed"
+    told = "; ".join(_told_label(each) for each in done.labels)
+    same = all(each.was == each.now for each in done.labels)
+    return f"{node}: {told}{'; nothing changed' if same and done.seq is None else ''}"
+
+
+def _told_label(each: LabelMoved) -> str:
+    if each.was == each.now:
+        return f"{each.key} is {each.now} already" if each.now else f"{each.key} is not there"
+    was = f"was {each.was}, is" if each.was is not None else "is"
+    return f"{each.key} {was} {each.now or 'gone'}"
+
+
+def part_labels(words: list[str], *, named: bool) -> tuple[list[str], list[str]]:
+    """What was typed, parted into names of nodes and labels; the first is a name, if any is.
+
+    >>> part_labels(["n1", "n2", "pool=a", "tier-"], named=True)
+    (['n1', 'n2'], ['pool=a', 'tier-'])
+    """
+    first = 1 if named else 0
+    is_label = [at >= first and ("=" in w or w.endswith("-")) for at, w in enumerate(words)]
+    begin = is_label.index(True) if True in is_label else len(words)
+    if not all(is_label[begin:]):
+        wrong = words[begin + is_label[begin:].index(False)]
         raise InvalidValue("KEY=VALUE", wrong, "a label such as pool=a, or pool- to take it away")
-    body = make_body(NodeLabels, put=put, drop=drop)
-    path = {"node": path_word("NODE", node)}
-    ask.change(NODE_LABEL, path=path, body=body, told=f"labels of {node} are changed")
+    return words[:begin], words[begin:]
+
+
+def note_node(
+    ask: Ask,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NODE... TEXT",
+            help="Names of nodes, and one line.",
+            autocompletion=complete_nodes,
+        ),
+    ],
+    *,
+    selector: Selector = None,
+    every: EveryNode = False,
+    span: Annotated[
+        str, typer.Option("--for", metavar="SPAN", help="How long it stands, such as 3d.")
+    ] = "7d",
+) -> None:
+    """Write a line about nodes for others who run the fleet; you are its author, and it expires.
+
+    Example: bailiwick node note n1 "fan 2 is loud, spare ordered" --for 3d
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.nodes import NODE_NOTE_ADD
+    from bailiwick.wire.fleet import NewNote
+
+    *names, text = words
+    step = NodeStep(
+        NODE_NOTE_ADD,
+        lambda node: f"{node} has the note",
+        body=make_body(NewNote, text=text, ttl_ms=parse_span("--for", span)),
+        told_after=_told_note,
+    )
+    for_each(ask, choose(ask, names, selector=selector, every=every), step=step)
+
+
+def _told_note(node: str, done: Done) -> str:
+    if done.seq is None:  # a dry run writes none down
+        return f"{node} has the note"
+    return f"{node} has note {done.seq}; take it away: bailiwick node note-end {node} {done.seq}"
+
+
+def end_note(
+    ask: Ask,
+    node: _NodeName,
+    *,
+    note: Annotated[int, typer.Argument(metavar="NOTE", help="Its number; node show tells it.")],
+) -> None:
+    """Take a note about a node away before it expires.
+
+    Example: bailiwick node note-end n1 4711
+    """
+    from bailiwick.wire.actions.nodes import NODE_NOTE_END
+
+    path = {**_path(node), "note_id": str(note)}
+    ask.change(NODE_NOTE_END, path=path, told=f"note {note} of {node} is ended")

@@ -1,0 +1,1 @@
+"""What is wrong with this machine: readings against limits, XIDs, a short burn-in of GPUs."""

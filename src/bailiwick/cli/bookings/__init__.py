@@ -1,0 +1,1 @@
+"""What `bailiwick booking` does beside single bookings, and what all of it shares."""

@@ -1,0 +1,1 @@
+"""What `bailiwick maintenance` does beside windows."""

@@ -1,0 +1,1 @@
+"""Bookings: whole nodes that are kept for one project from one time to another."""

@@ -1,0 +1,1 @@
+"""Cells: planes of their own under one admission. See :mod:`.rules`."""

@@ -1,0 +1,1 @@
+"""Windows of maintenance: announced, drained in time, and over again."""

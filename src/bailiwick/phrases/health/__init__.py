@@ -1,0 +1,1 @@
+"""The health of machines in words: sentences of findings, and tickets."""

@@ -1,0 +1,95 @@
+"""Windows are planned by calendars: the leader announces what comes within each one's days ahead.
+
+Rules:
+
+- A window is named by its calendar and its local date, and every calendar knows until when it was
+  planned. So a leader that comes after another plans none twice, and none that was cancelled.
+- Labels are looked up when a window is planned: it has the nodes that have them then. Of nodes by
+  name it has those that are there. Where there is none, it is tried again at the next look.
+- A calendar for more nodes than a window may have is not planned for some of them: it is said that
+  it is not planned at all.
+- What cannot be planned (a zone that this machine does not know, a full book) is said once for each
+  calendar and reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from bailiwick.calendars import Occurrence, occurrences, parse_rule
+from bailiwick.kernel import PlanWindow
+from bailiwick.kernel.maintenance.book import Calendar
+from bailiwick.kernel.maintenance.commands import NODES_MAX
+from bailiwick.kernel.spelling import labels_from
+from bailiwick.reconcile.timetables.planner import DueTime, Sayings
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
+from bailiwick.vocab.errors import BailiwickError, Conflict
+
+
+class WindowTimes:
+    """The calendars of maintenance."""
+
+    name = "calendars"
+    actor = "calendar"
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._sayings = Sayings(say)
+
+    def due(self, runner: Runner) -> Iterator[DueTime]:
+        """The windows that are missing."""
+        now_ms, calendars = runner.read(_read_calendars)
+        self._sayings.keep(set(calendars))
+        for calendar in calendars.values():
+            try:
+                found = [*_due(calendar, now_ms)]
+            except BailiwickError as error:
+                self._tell(calendar.id, str(error))
+                continue
+            nodes = runner.read(partial(_nodes, calendar=calendar)) if found else ()
+            if found and not nodes:
+                self._tell(calendar.id, "no node is there that it is for")
+            if len(nodes) > NODES_MAX:
+                why = f"{len(nodes)} nodes have its labels, and a window has {NODES_MAX} at most"
+                self._tell(calendar.id, f"{why}; several calendars with narrower labels would do")
+                continue
+            for each in found if nodes else ():
+                yield _window(calendar, each, nodes=nodes)
+
+    def refused(self, time: DueTime, error: BailiwickError) -> None:
+        """Be told that a window was not planned, and why."""
+        if not isinstance(error, Conflict):  # planned by hand, or the calendar changed meanwhile
+            self._tell(time.rule, str(error))
+
+    def end(self) -> None:
+        """Nothing is left behind."""
+
+    def _tell(self, calendar: str, why: str) -> None:
+        self._sayings.tell(calendar, f"calendar {calendar} is not planned: {why}")
+
+
+def _read_calendars(view: View) -> tuple[int, dict[str, Calendar]]:
+    return max(view.now_ms, view.state.clock_ms), dict(view.state.maintenance.calendars)
+
+
+def _due(calendar: Calendar, now_ms: int) -> Iterator[Occurrence]:
+    """What comes within the calendar's days, and was not planned."""
+    from_ms = max(calendar.planned_ms, now_ms) + 1
+    return occurrences(parse_rule(calendar.rule), from_ms, until_ms=now_ms + calendar.ahead_ms)
+
+
+def _nodes(view: View, *, calendar: Calendar) -> tuple[str, ...]:
+    """The nodes that a calendar is for, as they are now."""
+    entries = view.state.ledger.entries
+    if calendar.nodes:
+        return tuple(node for node in calendar.nodes if node in entries)
+    wanted = labels_from(calendar.labels)
+    return tuple(sorted(str(each.id) for each in entries.values() if each.has_labels(wanted)))
+
+
+def _window(calendar: Calendar, each: Occurrence, *, nodes: tuple[str, ...]) -> DueTime:
+    name = f"{calendar.id}-{each.date:%Y%m%d}"
+    times = each.starts_ms, each.ends_ms, calendar.lead_ms
+    command = PlanWindow(name, nodes, *times, calendar.text, calendar.id)
+    return DueTime(calendar.id, name, each.starts_ms, command)

@@ -1,0 +1,1 @@
+"""What people are told: what a record means to whom, what each chose, inboxes, and mail."""

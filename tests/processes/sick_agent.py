@@ -1,0 +1,35 @@
+"""The command line on a machine with a GPU that does not exist, and is as well as a file says.
+
+The file has the number of memory errors that could not be corrected; it is read again and again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+from tests.support.simulated_health import CheckedGpu, SimulatedHealth
+
+ERRORS_FILE = "BAILIWICK_TEST_ECC_FILE"
+
+
+def follow(gpu: CheckedGpu, file: Path) -> None:
+    """Have the GPU be as the file says, for ever."""
+    while True:
+        with contextlib.suppress(OSError, ValueError):
+            gpu.uncorrected = int(file.read_text(encoding="ascii"))
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    one = CheckedGpu()
+    sys.modules["pynvml"] = SimulatedHealth(one)  # type: ignore[assignment]
+    watched = Path(os.environ[ERRORS_FILE])
+    threading.Thread(target=follow, args=(one, watched), daemon=True).start()
+    from bailiwick.cli.main import main
+
+    main()

@@ -1,0 +1,63 @@
+"""Windows of maintenance at their edges: teardowns, outages, overlaps, machines that stay away."""
+
+from __future__ import annotations
+
+from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.kernel import DepartNode, ReportTeardown
+from bailiwick.kernel.maintenance.book import AWAY_MS
+from bailiwick.kernel.maintenance.foresight import foresee_window
+from bailiwick.vocab.transitions import NodeMode, RevokeState
+from tests.unit.kernel.desk import Desk, cores
+from tests.unit.kernel.test_maintenance import CLOSES, ENDS, STARTS, check_copy, desk, plan
+
+
+def test_who_was_let_in_up_to_the_beginning_has_his_whole_term_and_a_teardown_after_it() -> None:
+    at = Desk(nodes=[cores(8, labels={EXECUTOR_LABEL: "agent"})], grace_ms=500, teardown_ms=2_000)
+    at.do(plan())
+    lease = at.lease(ttl_ms=STARTS - at.now_ms)
+    assert foresee_window(at.state, plan(window="v"), now_ms=at.now_ms).leaving == 0
+    at.tick(CLOSES)
+    assert at.state.phase(lease) is RevokeState.ACTIVE
+    at.tick(STARTS)
+    assert at.state.ledger.entry("n1").mode is NodeMode.DRAINING
+    at.do(ReportTeardown(lease, clean=True))
+    at.tick(STARTS + 1)
+    assert at.state.ledger.entry("n1").mode is NodeMode.MAINTENANCE
+    assert not at.of_kind("lease_preempted")
+
+
+def test_after_an_outage_the_grace_is_no_longer_than_the_lead() -> None:
+    at = desk()
+    lease = at.lease(ttl_ms=ENDS)
+    at.do(plan(lead_ms=100))
+    at.tick(STARTS + 10)
+    assert at.state.fields(lease).expires_ms == STARTS + 110
+
+
+def test_of_windows_that_overlap_the_first_says_when_work_has_to_be_gone() -> None:
+    at = desk()
+    lease = at.lease(ttl_ms=ENDS)
+    at.do(plan(window="later", starts_ms=STARTS + 5_000, lead_ms=STARTS + 5_000 - CLOSES))
+    at.do(plan())
+    at.tick(CLOSES)
+    assert at.state.fields(lease).expires_ms == STARTS
+
+
+def test_a_machine_that_went_is_missed_after_the_last_of_its_windows_and_for_a_week() -> None:
+    at = desk(2)
+    at.do(plan())
+    at.do(plan(window="v", starts_ms=STARTS + 1_000, ends_ms=ENDS + 10_000))
+    at.tick(CLOSES)
+    at.tick(STARTS)
+    at.do(DepartNode("n1"))
+    at.tick(ENDS)
+    assert at.state.maintenance.overdue(ENDS) == 0
+    at.tick(ENDS + 10_000)
+    assert at.state.maintenance.overdue(ENDS + 10_000) == 1
+    over_ms = ENDS + 10_000 + AWAY_MS
+    at.do(plan("n2", window="next", starts_ms=over_ms - 10, ends_ms=over_ms, lead_ms=0))
+    at.tick(over_ms - 10)
+    assert at.state.maintenance.overdue(over_ms - 10) == 1
+    at.tick(over_ms)
+    assert at.state.maintenance.overdue(over_ms) == 0
+    check_copy(at)

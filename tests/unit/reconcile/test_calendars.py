@@ -1,0 +1,116 @@
+"""Windows that a leader plans by calendars: each once, over a change of summer time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.kernel import (
+    CancelWindow,
+    DepartNode,
+    LabelNode,
+    RegisterNode,
+    SetCalendar,
+)
+from bailiwick.kernel.maintenance.book import PlannedWindow
+from bailiwick.reconcile.timetables.windows import WindowTimes
+from tests.support.hand_cell import HandCell, utc
+
+RULE = "weekly on sun at 02:30 for 4h in Europe/Berlin"
+MINUTE_MS = 60_000
+
+
+class Cell(HandCell):
+    """A leading replica with a planner of windows."""
+
+    def timetable(self) -> WindowTimes:
+        return WindowTimes(self.said.append)
+
+    def windows(self) -> list[PlannedWindow]:
+        return self.runner.read(lambda view: view.state.maintenance.in_order())
+
+    def starts(self) -> list[str]:
+        return [utc(each.starts_ms) for each in self.windows()]
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Iterator[Cell]:
+    made = Cell(tmp_path, "2026-03-15T12:00")
+    for name in ("n1", "n2"):
+        made.do(RegisterNode(name, NodeCapacity(4, 2**30)))
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def calendar(**more: Any) -> SetCalendar:
+    told: dict[str, Any] = {"nodes": ("n1",), "lead_ms": MINUTE_MS, **more}
+    return SetCalendar("fans", told.pop("rule", RULE), **told)
+
+
+def test_windows_are_announced_over_a_change_of_summer_time_and_each_once(cell: Cell) -> None:
+    cell.do(calendar(text="new fans"))
+    planned = cell.planner.once()
+    assert planned == ("fans-20260322", "fans-20260329", "fans-20260405", "fans-20260412")
+    assert cell.starts() == [
+        *("2026-03-22T01:30", "2026-03-29T01:30", "2026-04-05T00:30", "2026-04-12T00:30")
+    ]
+    assert {each.ends_ms - each.starts_ms for each in cell.windows()} == {240 * MINUTE_MS}
+    assert {(each.calendar, each.text) for each in cell.windows()} == {("fans", "new fans")}
+    assert cell.planner.once() == ()
+    assert cell.another().once() == (), "who leads next plans none twice"
+
+
+def test_what_was_cancelled_is_not_planned_again(cell: Cell) -> None:
+    cell.do(calendar())
+    first, *others = cell.planner.once()
+    cell.do(CancelWindow(first))
+    assert cell.planner.once() == ()
+    assert [each.id for each in cell.windows()] == others
+
+
+def test_as_time_passes_the_next_ones_are_announced(cell: Cell) -> None:
+    cell.do(calendar(ahead_days=7))
+    assert cell.planner.once() == ("fans-20260322",)
+    cell.clock.moment += 30 * MINUTE_MS
+    assert cell.planner.once() == ()
+    cell.do(calendar(ahead_days=14))
+    assert cell.planner.once() == ("fans-20260322", "fans-20260329")
+
+
+def test_labels_are_looked_up_when_a_window_is_planned(cell: Cell) -> None:
+    cell.do(calendar(nodes=(), labels=("pool=old",)))
+    assert cell.planner.once() == ()
+    assert cell.planner.once() == ()
+    assert cell.said == ["calendar fans is not planned: no node is there that it is for"]
+    cell.do(LabelNode("n2", ("pool=old",)))
+    assert len(cell.planner.once()) == 4
+    assert {each.nodes for each in cell.windows()} == {("n2",)}
+
+
+def test_a_calendar_for_more_nodes_than_a_window_has_is_not_planned_for_some_of_them(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bailiwick.reconcile.timetables.windows.NODES_MAX", 1)
+    cell.do(calendar(nodes=(), labels=("pool=old",)))
+    cell.do(*(LabelNode(node, ("pool=old",)) for node in ("n1", "n2")))
+    assert cell.planner.once() == ()
+    assert "2 nodes have its labels, and a window has 1 at most" in cell.said[0]
+
+
+def test_a_node_that_is_gone_is_left_out(cell: Cell) -> None:
+    cell.do(calendar(nodes=("n1", "n2")), DepartNode("n1"))
+    cell.planner.once()
+    assert {each.nodes for each in cell.windows()} == {("n2",)}
+
+
+def test_a_calendar_that_cannot_be_counted_out_hinders_no_other(cell: Cell) -> None:
+    cell.do(SetCalendar("alien", "daily at 02:00 for 1h in Mars/Base", ("n1",)))
+    cell.do(SetCalendar("older", "every full moon", ("n1",)), calendar())
+    assert len(cell.planner.once()) == 4
+    assert [each.split(" is not")[0] for each in cell.said] == ["calendar alien", "calendar older"]
