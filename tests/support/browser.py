@@ -15,6 +15,7 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
+TRIED = "Tried without effect"
 GO = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
 REST = """async () => {
   const box = () => document.documentElement.outerHTML.length + ' ' + document.body.scrollHeight;
@@ -88,6 +89,18 @@ class Person:
     def faults(self) -> list[str]:
         """What went wrong, but for what is forgiven."""
         return [each for each in self.wrong if not any(word in each for word in self.forgives)]
+
+
+def confirm(page: Any, word: str) -> None:
+    """In the dialog that is open: its dry run is told, then it is asked for, and the dialog closes.
+
+    As long as it is open, all else is hidden from whoever asks by roles: a row would look gone
+    before the server has even heard of it.
+    """
+    page.get_by_text(TRIED).wait_for()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name=word, exact=True).click()
+    dialog.wait_for(state="detached")
 
 
 @contextmanager

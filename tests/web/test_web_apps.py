@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.waiting import until
 from tests.support.web_apps import add_app, come, look, manifest, publish
 from tests.support.web_campus import Campus, web_campus
@@ -58,7 +58,7 @@ def instance(campus: Campus, pia: Person) -> str:
     page.get_by_role("alert").first.wait_for()  # the manifest has it at most 9
     page.get_by_label("depth (optional)").fill("3")
     page.get_by_label("colour (optional)").select_option("blue")
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     page.get_by_text(re.compile("app instance create demo hub .*--set depth=3")).wait_for()
     look(pia, "run-app-light-1280")
     pia.check_accessible()
@@ -70,13 +70,6 @@ def instance(campus: Campus, pia: Person) -> str:
 
 def made(campus: Campus) -> Any:
     return campus.ask("GET", f"{PLACE}/instances")["items"][0]
-
-
-def confirm(page: Any, name: str) -> None:
-    """Try it, then ask for it."""
-    page.get_by_text("Tried without effect").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
-    page.get_by_role("dialog").wait_for(state="detached")
 
 
 def test_the_catalog_leads_to_an_app_with_its_versions(campus: Campus) -> None:
@@ -100,7 +93,7 @@ def test_what_counts_is_shown_with_who_said_it_and_can_be_changed(campus: Campus
     row.get_by_text("main", exact=True).wait_for()
     page.get_by_role("button", name="Disable it in main").click()
     page.get_by_text("No instance is created there any more").wait_for()
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     where = {"app": "hub", "tenant": "main"}
     assert campus.ask("POST", "/v1/entitlements/explain", where)["is_enabled"]
     confirm(page, "Disable it in main")

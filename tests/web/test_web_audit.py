@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bailiwick.journal.keys import SeedSigner, VerifierKey
-from tests.support.browser import person
+from tests.support.browser import TRIED, confirm, person
 from tests.support.waiting import until
 from tests.support.web_campus import Campus, log_in, web_campus
 
@@ -214,10 +214,10 @@ def test_a_policy_is_marked_at_the_character_tried_and_then_set(audited: Audited
         assert field.input_value().endswith("main only on nodes with zone=inner")
         page.get_by_role("table", name="Leases that would have to go").wait_for()
         page.get_by_role("button", name="Set this policy").click()
-        page.get_by_text("Tried without effect: the server would do it.").wait_for()
+        page.get_by_text(TRIED).wait_for()
         who.check_accessible()
         assert audited.campus.ask("GET", "/v1/isolation/policy")["version"] == 0
-        page.get_by_role("dialog").get_by_role("button", name="Set this policy").click()
+        confirm(page, "Set this policy")
         page.get_by_text(re.compile("version 1, 1 rules?")).wait_for()
         assert "zone=inner" in audited.campus.ask("GET", "/v1/isolation/policy")["text"]
         assert who.faults() == []
@@ -232,7 +232,7 @@ def test_glass_is_broken_with_a_reason_and_counts_down(audited: Audited) -> None
         page.get_by_label("Why, in a sentence").fill("a node burns and its owner is away")
         assert page.get_by_role("button", name="Break the glass").is_disabled()
         page.get_by_role("button", name="Try it first").click()
-        page.get_by_text("Tried without effect").wait_for()
+        page.get_by_text(TRIED).wait_for()
         page.get_by_role("button", name="Break the glass").click()
         page.get_by_role("timer").get_by_text(re.compile("^4m .* left$")).wait_for()
         who.check_accessible()

@@ -11,11 +11,10 @@ from uuid import uuid4
 import pytest
 
 from tests.processes.harness import Server, running
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.web_campus import Campus, log_in, web_campus
 from tests.support.web_looks import check_looks
 
-TRIED = "Tried without effect: the server would do it."
 CORES = {"cpu_milli": 16_000, "mem_bytes": 2**36}
 
 
@@ -90,8 +89,7 @@ def test_cells_are_told_as_they_are_met_asked_and_lost(planes: Planes, admin: Pe
     admin.go("/cells/west")
     page.get_by_text("It has none").wait_for()
     page.get_by_role("button", name="Part with it").click()
-    page.get_by_text(TRIED).wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Part with it").click()
+    confirm(page, "Part with it")
     page.locator("main[data-shown='/cells']").wait_for()
     page.get_by_role("link", name="east").first.wait_for()
     assert [each["cell"] for each in ask("GET", "/v1/cells")["items"]] == ["east"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.web_agents import BROKEN, WARM, ToldAgent, agent_of
 from tests.support.web_apps import look
 from tests.support.web_campus import Campus, log_in, web_campus
@@ -76,9 +76,9 @@ def test_a_node_is_tested_and_its_ticket_is_read(
     page = admin.go("/nodes/g1")
     health = page.get_by_role("region", name="Health")
     health.get_by_role("button", name="Have it tested").click()
-    page.get_by_text("Tried without effect: the server would do it.").wait_for()
+    page.get_by_text(TRIED).wait_for()
     assert campus.ask("GET", "/v1/nodes/g1")["health"]["test"] is None
-    page.get_by_role("dialog").get_by_role("button", name="Have it tested").click()
+    confirm(page, "Have it tested")
     health.get_by_text(re.compile(r"^goes on \(asked\), at most until")).wait_for()
     test_id = campus.ask("GET", "/v1/nodes/g1")["health"]["test"]["test_id"]
     agent.tell("test", {"test_id": test_id, "findings": [BROKEN], "took_ms": 4_000})
@@ -143,9 +143,9 @@ def test_gpus_that_are_to_be_divided_are_told_until_it_failed_or_was_called_off(
     campus.ask("POST", "/v1/nodes/g3/mig", {**wish, "profiles": []})
     ahead.get_by_text("GPU 0, 1 into one whole").wait_for()
     ahead.get_by_role("button", name="Call it off").click()
-    page.get_by_text("Tried without effect: the server would do it.").wait_for()
+    page.get_by_text(TRIED).wait_for()
     assert campus.ask("GET", "/v1/nodes/g3")["mig"] is not None
-    page.get_by_role("dialog").get_by_role("button", name="Call it off").click()
+    confirm(page, "Call it off")
     ahead.wait_for(state="detached")
     assert campus.ask("GET", "/v1/nodes/g3")["mig"] is None
     assert admin.faults() == []

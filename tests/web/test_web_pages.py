@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import person
+from tests.support.browser import TRIED, confirm, person
 from tests.support.waiting import until
 from tests.support.web_campus import Campus, log_in, web_campus
 
@@ -104,10 +104,10 @@ def test_what_waits_says_the_one_thing_that_would_unblock_it(campus: Campus, stu
 def test_a_change_is_tried_first_and_asked_for_then(campus: Campus) -> None:
     page = campus.admin.open("/nodes/demo-v100-01")
     page.get_by_role("button", name="Drain it").click()
-    page.get_by_text("Tried without effect: the server would do it.").wait_for()
+    page.get_by_text(TRIED).wait_for()
     campus.admin.check_accessible()
     assert campus.ask("GET", "/v1/nodes/demo-v100-01")["mode"] == "accepting"
-    page.get_by_role("dialog").get_by_role("button", name="Drain it").click()
+    confirm(page, "Drain it")
     page.get_by_role("button", name="Open it again").wait_for()
     assert campus.ask("GET", "/v1/nodes/demo-v100-01")["mode"] in {"draining", "drained"}
 

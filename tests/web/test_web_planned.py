@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.waiting import until
 from tests.support.web_campus import ASK, Campus, log_in, web_campus
 from tests.support.web_looks import check_looks
 
 DAY_MS = 86_400_000
 LAB, FIELD = "/v1/tenants/lab/projects/vision", "/v1/tenants/field/projects/maps"
-TRIED = "Tried without effect: the server would do it."
 GPU = {"generation": "nvidia_hopper", "vram_bytes": 80 * 2**30}
 
 
@@ -45,12 +44,6 @@ def ahead(days: int) -> dict[str, int]:
     return {"starts_ms": starts_ms, "ends_ms": starts_ms + DAY_MS}
 
 
-def confirm(who: Person, word: str) -> None:
-    """In the dialog that is open: it was tried, and now it is done."""
-    who.page.get_by_text(TRIED).wait_for()
-    who.page.get_by_role("dialog").get_by_role("button", name=word).click()
-
-
 def windows(campus: Campus) -> set[str]:
     return {row["window"] for row in campus.ask("GET", "/v1/maintenance/windows")["items"]}
 
@@ -75,7 +68,7 @@ def test_windows_are_listed_as_they_come_and_cancelled_on_their_page(
     page.get_by_role("button", name="Cancel it").click()
     page.get_by_text(TRIED).wait_for()
     assert windows(campus) == {"fans", "power"}
-    confirm(admin, "Cancel it")
+    confirm(page, "Cancel it")
     page.locator("main[data-shown='/maintenance']").wait_for()
     page.get_by_role("link", name="power").wait_for()
     assert windows(campus) == {"power"}
@@ -92,7 +85,7 @@ def test_a_calendar_is_listed_with_its_rule_and_withdrawn(campus: Campus, admin:
         page.get_by_role("cell", name=told, exact=True).wait_for()
     check_looks(admin, "maintenance")
     page.get_by_role("button", name="Withdraw it").click()
-    confirm(admin, "Withdraw it")
+    confirm(page, "Withdraw it")
     page.get_by_text("No calendar").wait_for()
     assert campus.ask("GET", "/v1/maintenance/calendars")["items"] == []
     assert admin.faults() == []
@@ -144,7 +137,7 @@ def test_a_booking_is_seen_by_its_tenant_alone_and_cancelled_on_its_page(
     page.get_by_role("button", name="Cancel it").click()
     page.get_by_text(TRIED).wait_for()
     assert bookings(campus) == {"course", "survey"}
-    confirm(admin, "Cancel it")
+    confirm(page, "Cancel it")
     page.locator("main[data-shown='/bookings']").wait_for()
     page.get_by_role("link", name="survey").wait_for()
     assert bookings(campus) == {"survey"}
@@ -189,7 +182,7 @@ def test_a_series_tells_its_times_and_why_one_is_not_booked(campus: Campus, admi
     page.get_by_role("table", name="Times that are not booked").wait_for()
     check_looks(admin, "series")
     page.get_by_role("button", name="Withdraw it").click()
-    confirm(admin, "Withdraw it")
+    confirm(page, "Withdraw it")
     page.locator("main[data-shown='/bookings']").wait_for()
     page.get_by_role("link", name="class", exact=True).wait_for()
     left = [row["series"] for row in campus.ask("GET", "/v1/booking-series")["items"]]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import person
+from tests.support.browser import TRIED, person
 from tests.support.waiting import until
 from tests.support.web_campus import Campus, log_in, web_campus
 
@@ -109,7 +109,7 @@ def test_a_role_is_given_and_taken_on_the_projects_page(campus: Campus) -> None:
     dialog.get_by_role("button", name="Give a role").click()
     dialog.wait_for(state="detached")
     page.get_by_role("button", name="Remove ines").click()
-    dialog.get_by_text("Tried without effect").wait_for()
+    dialog.get_by_text(TRIED).wait_for()
     dialog.get_by_role("button", name="Remove ines").click()
     dialog.wait_for(state="detached")
     page.get_by_role("button", name="Remove ines").wait_for(state="detached")

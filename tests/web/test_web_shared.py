@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.waiting import until
 from tests.support.web_apps import add_app, come, look, manifest
 from tests.support.web_campus import Campus, web_campus
@@ -146,7 +146,7 @@ def accepted(campus: Campus, grace: Person) -> str:
     assert page.get_by_role("button", name=re.compile("^Create dept")).count() == 0
     accept = page.get_by_role("checkbox", name=re.compile("I have read who owns it"))
     accept.check()
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     assert campus.ask("GET", "/v1/tenants/campus/runtimes")["items"] == []
     # Another wish is another bill: what was accepted does not count for it.
     page.get_by_label("Reserved: worker").fill("1")
@@ -186,8 +186,7 @@ def attached(campus: Campus, grace: Person, ada: Person, accepted: str) -> Perso
     parts = page.get_by_role("table", name="Projects with a part")
     assert "audio" not in parts.inner_text()
     parts.get_by_role("button", name="Accept").click()
-    page.get_by_text("Tried without effect").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Accept").click()
+    confirm(page, "Accept")
     parts.get_by_text("by ada").wait_for()
     return ada
 
@@ -206,10 +205,10 @@ def test_a_project_gives_a_worker_and_takes_it_back(campus: Campus, attached: Pe
     page = ada.open(RUNTIME)
     page.get_by_role("button", name="Give a worker").click()
     page.get_by_text("It stays vision's").wait_for()
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     ada.check_accessible()
     look(ada, "give-light-1280")
-    page.get_by_role("dialog").get_by_role("button", name="Give a worker").click()
+    confirm(page, "Give a worker")
     members = page.get_by_role("table", name="Controller and workers")
     row = members.get_by_role("row", name=re.compile("vision-0"))
     row.get_by_text("given").wait_for()
@@ -217,7 +216,7 @@ def test_a_project_gives_a_worker_and_takes_it_back(campus: Campus, attached: Pe
     assert (worker["project"], worker["phase"]) == ("vision", "contributed")
     row.get_by_role("button", name="Withdraw").click()
     page.get_by_text("Nobody has to consent.").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
+    confirm(page, "Withdraw")
     gone = {"draining", "ended"}
     until(
         lambda: all(each["phase"] in gone for each in shown(campus)["workers"]),
@@ -233,14 +232,13 @@ def test_a_queue_is_opened_by_its_own_project_and_closed_again(
     page.get_by_role("button", name="Open a queue").click()
     page.get_by_label("Or for the person").fill("dan")
     page.get_by_label("Limits (optional)").fill("jobs=1")
-    page.get_by_text("Tried without effect").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Open a queue").click()
+    confirm(page, "Open a queue")
     rights = page.get_by_role("table", name="Who may submit where")
     row = rights.get_by_role("row", name=re.compile("^dan"))
     row.get_by_text("main by guests").wait_for()
     row.get_by_text("at most 1 jobs").wait_for()
     page.get_by_role("button", name="End it").click()
-    page.get_by_role("dialog").get_by_role("button", name="End it").click()
+    confirm(page, "End it")
     row.wait_for(state="detached")
     policies = [r["policy"] for r in shown(campus)["submit_rights"] if r["policy"]]
     assert policies == []
@@ -276,7 +274,7 @@ def test_a_project_leaves_and_the_tenant_ends_it(
     ada = attached
     page = ada.open(RUNTIME)
     page.get_by_role("button", name="Leave the runtime").click()
-    page.get_by_role("dialog").get_by_role("button", name="Leave the runtime").click()
+    confirm(page, "Leave the runtime")
     until(
         lambda: (
             "vision" not in {r["project"] for r in shown(campus)["attachments"]}
@@ -288,7 +286,7 @@ def test_a_project_leaves_and_the_tenant_ends_it(
     page = grace.open(RUNTIME)
     page.get_by_role("button", name="Delete it").click()
     page.get_by_text("It does not come back.").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Delete it").click()
+    confirm(page, "Delete it")
     page.get_by_role("heading", name="Shared runtimes of campus").wait_for()
     assert grace.faults() == []
     assert ada.faults() == []

@@ -17,7 +17,7 @@ import pytest
 
 from bailiwick.operators.slurm.manifest import SHARED_APP
 from bailiwick.operators.slurm.wanted import CONTROLLER, PORTS
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.ports import free_ports
 from tests.support.slurm_shared_app import OWNER, VERSION, SharedApp, shared_app
 from tests.support.waiting import until
@@ -48,13 +48,6 @@ def shown(browser: Any, app: SharedApp) -> Iterator[Shown]:
             log_in(who, app.admin.ask("POST", "/v1/tokens", wish, key=f"code-{name}")["token"])
             found.append(who)
         yield Shown(app, *found)
-
-
-def confirm(page: Any, name: str) -> None:
-    """Try it, then ask for it."""
-    page.get_by_text("Tried without effect").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
-    page.get_by_role("dialog").wait_for(state="detached")
 
 
 def answer(page: Any, question: str) -> Any:
@@ -96,7 +89,7 @@ def the_tenant_makes_it_in_its_own_flow(people: Shown) -> None:
     page.get_by_label("Reserved: worker").fill("1")
     page.get_by_label("A withdrawn worker is back within, minutes").fill("1")
     page.get_by_role("checkbox", name=re.compile("I have read who owns it")).check()
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     people.tina.check_accessible()
     page.get_by_role("button", name="Create main and allow 2 projects").click()
     page.get_by_role("heading", name="shared runtime main").wait_for()

@@ -12,7 +12,7 @@ from typing import Any
 
 from bailiwick.operators.slurm.wanted import CONTROLLER, PORTS
 from tests.processes.caller import HttpCaller
-from tests.support.browser import Person, person
+from tests.support.browser import TRIED, Person, confirm, person
 from tests.support.ports import free_ports
 from tests.support.slurm_app import (
     ALL,
@@ -54,13 +54,6 @@ def code_for(caller: HttpCaller, name: str, *, role: str, place: str) -> str:
     caller.ask("PUT", f"{place}/members", {"member": name, "role": role}, key=f"role-{name}")
     wish = {"principal": name, "single_use": True, "ttl_s": 3_600}
     return str(caller.ask("POST", "/v1/tokens", wish, key=f"code-{name}")["token"])
-
-
-def confirm(page: Any, name: str) -> None:
-    """Try it, then ask for it."""
-    page.get_by_text("Tried without effect").wait_for()
-    page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
-    page.get_by_role("dialog").wait_for(state="detached")
 
 
 def answer(page: Any, question: str) -> Any:
@@ -116,7 +109,7 @@ def it_is_made_from_the_catalog(seen: Seen) -> None:
     page.get_by_label("port (optional)").fill(str(free_ports(PORTS)[0]))
     page.get_by_label("kill_wait_s (optional)").fill("2")
     page.get_by_text("Seconds that a job has between").wait_for()
-    page.get_by_text("Tried without effect").wait_for()
+    page.get_by_text(TRIED).wait_for()
     seen.pia.check_accessible()
     look(seen.pia, "slurm-run-light-1280")
     assert seen.caller.ask("GET", ALL)["items"] == []
