@@ -767,7 +767,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "rebalance-31": rebalances,
     "mig-147": mig_changes,
     "bookings-174": booked_nodes,
-    "health-180": health,
+    "health-181": health,
 }
 
 

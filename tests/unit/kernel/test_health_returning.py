@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bailiwick.kernel import (
@@ -25,6 +27,10 @@ from bailiwick.kernel.health.rules import TOLD_EVERY_MS
 from bailiwick.kernel.slices import apply, event_of
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
 from bailiwick.vocab.health import (
+    FINDINGS_MAX,
+    HealthCheck,
+    HealthFinding,
+    HealthLevel,
     NodeTestCause,
     NodeTestOutcome,
 )
@@ -42,8 +48,11 @@ from tests.unit.kernel.health_desk import (
     mode,
     order_of,
     passes,
+    read_back,
     tell,
 )
+
+BURNT = HealthFinding(HealthCheck.BURN_IN, HealthLevel.FAIL, gpu=1, value=3)
 
 # -- the way back ------------------------------------------------------------------------------
 
@@ -76,9 +85,76 @@ def test_a_node_that_fails_its_test_stays_and_may_be_tested_again() -> None:
     assert mode(d) is NodeMode.RETURNING
     d.refuses(Conflict, ChangeMode("n1", NodeMode.ACCEPTING))
     d.do(BeginTest("n1"))
-    assert order_of(d).cause is NodeTestCause.ASKED
+    assert order_of(d).cause is NodeTestCause.RETURNING  # it is on its way back still
     passes(d)
     assert mode(d) is NodeMode.ACCEPTING
+
+
+def test_a_node_that_was_returned_for_a_last_look_opens_by_no_test_alone() -> None:
+    d = desk()
+    drained(d)
+    d.do(ChangeMode("n1", NodeMode.RETURNING))
+    assert d.kinds == ["node_mode_changed"]
+    d.refuses(Conflict, ChangeMode("n1", NodeMode.ACCEPTING))
+    d.do(BeginTest("n1"))
+    assert order_of(d).cause is NodeTestCause.ASKED
+    passes(d)
+    assert (mode(d), health(d).verdict) == (NodeMode.RETURNING, NodeTestOutcome.PASSED)
+    d.do(OpenNode("n1"))
+    assert (d.kinds, mode(d)) == (["node_mode_changed"], NodeMode.ACCEPTING)
+    drained(d)
+    d.do(ChangeMode("n1", NodeMode.RETURNING))
+    d.do(OpenNode("n1"))  # nobody tested it: it is tested now, and opens when it has passed
+    assert order_of(d).cause is NodeTestCause.RETURNING
+    passes(d)
+    assert mode(d) is NodeMode.ACCEPTING
+
+
+def test_what_a_failed_burn_in_found_stays_until_a_test_is_passed() -> None:
+    d = desk()
+    drained(d)
+    d.do(OpenNode("n1"))
+    passes(d, "n1", BURNT, HOT)
+    since = health(d).failed_ms
+    d.now_ms += TOLD_EVERY_MS
+    tell(d)  # the agent's look found nothing; it burns no GPU in
+    assert health(d).findings == (BURNT,)
+    tell(d)  # and again, as after a restart of the agent
+    assert d.kinds == []
+    d.now_ms += TOLD_EVERY_MS
+    tell(d, XID)
+    assert health(d).findings == (BURNT, XID)
+    assert health(d).failed_ms == since
+    assert read_back(d).health.of("n1") == health(d)
+    many = [replace(XID, code=code) for code in range(FINDINGS_MAX)]
+    d.now_ms += TOLD_EVERY_MS
+    tell(d, *many)
+    assert len(health(d).findings) == FINDINGS_MAX
+    assert BURNT in health(d).findings
+    d.do(BeginTest("n1"))
+    passes(d)
+    assert (mode(d), health(d).findings) == (NodeMode.ACCEPTING, ())
+
+
+def test_an_agent_that_never_answered_is_not_waited_for_again_once_an_operator_has_spoken() -> None:
+    d = desk(test_wait_ms=2 * MINUTE, test_every_ms=5 * MINUTE)
+    drained(d)
+    d.now_ms += TOLD_EVERY_MS
+    tell(d)
+    d.do(OpenNode("n1"))
+    d.tick(d.now_ms + 2 * MINUTE)
+    assert health(d).verdict is NodeTestOutcome.TIMED_OUT
+    d.do(OpenNode("n1"))  # that alone changes nothing: it is tested again
+    d.tick(d.now_ms + 2 * MINUTE)
+    assert health(d).can_test
+    d.do(OpenNode("n1", untested=True))
+    assert (mode(d), health(d).can_test) == (NodeMode.ACCEPTING, False)
+    d.tick(d.now_ms + 10 * MINUTE)
+    assert mode(d) is NodeMode.ACCEPTING  # nor is it tested for being idle
+    tell(d)
+    assert health(d).can_test
+    d.tick(d.now_ms + 10 * MINUTE)
+    assert order_of(d).cause is NodeTestCause.IDLE
 
 
 def test_a_warning_fails_no_test() -> None:

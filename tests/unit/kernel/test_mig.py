@@ -10,11 +10,13 @@ from bailiwick.kernel import (
     CancelMig,
     ChangeMig,
     ChangeMode,
+    ClearFence,
     DepartNode,
     OpenNode,
     PlanWindow,
     Quarantine,
     RegisterNode,
+    Release,
     ReportMig,
     State,
     decode,
@@ -23,6 +25,8 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.fleet.foresight import foresee_mode
 from bailiwick.kernel.mig.book import MigChange
+from bailiwick.kernel.mig.events import MigChangeBegun
+from bailiwick.kernel.slices import apply
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue, NotFound
 from bailiwick.vocab.mig import MigFailure, MigPhase
 from bailiwick.vocab.transitions import NodeMode, RevokeState
@@ -218,6 +222,41 @@ def test_a_lost_fence_ends_it_and_the_node_is_told_as_failed() -> None:
         d.tick(d.now_ms + d.state.settings.teardown_ms + 500)
     assert mode(d) is NodeMode.DRAINING  # what it held may still run
     assert change_of(d).cause is MigFailure.FENCE_LOST
+
+
+def in_maintenance_with_a_lease(d: Desk, *, fenced: bool) -> int:
+    """A node that lost its fence, and whose lease nobody has ended."""
+    lease = d.lease(ttl_ms=600_000, cpu_cores=8)
+    if fenced:
+        d.do(ChangeMode("n1", NodeMode.DRAINING, PreemptionReason.OPERATOR_DRAIN, 500))
+        for _ in range(4):
+            d.tick(d.now_ms + d.state.settings.teardown_ms + 500)
+        assert lease in d.state.fenced
+    d.do(ChangeMode("n1", NodeMode.FENCE_LOST))
+    d.do(ChangeMode("n1", NodeMode.MAINTENANCE))
+    assert d.state.leases_on("n1") == [lease]
+    return lease
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_none_begins_in_maintenance_where_a_lease_was_never_torn_down(fenced: bool) -> None:
+    d = desk(confirm_teardown=True)
+    lease = in_maintenance_with_a_lease(d, fenced=fenced)
+    assert "still holds leases" in d.refuses(Conflict, CHANGE)
+    d.do(ClearFence(lease) if fenced else Release(lease))
+    d.do(CHANGE)
+    assert change_of(d).phase is MigPhase.REPARTITIONING
+
+
+def test_one_that_finds_a_lease_on_its_node_is_never_done() -> None:
+    d = desk(confirm_teardown=True)
+    lease = in_maintenance_with_a_lease(d, fenced=False)
+    begun = MigChangeBegun("n1", d.state.size, CHANGE.gpus, CHANGE.profiles, CHANGE.wait_ms)
+    apply(d.state, begun, d.now_ms)  # as an earlier version would have sealed it
+    d.do(ReportMig("n1", begun.change_id, capacity=DIVIDED))
+    assert change_of(d).cause is MigFailure.FENCE_LOST
+    assert d.state.ledger.entry("n1").capacity == GPUS
+    assert d.state.leases_on("n1") == [lease]
 
 
 @pytest.mark.parametrize("way", [(), ("drained",), ("drained", "maintenance")])

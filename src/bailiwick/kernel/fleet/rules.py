@@ -115,7 +115,6 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
     returning.check_mode(state, command, before=entry.mode)
     yield from returning.before_mode(state, command.node, after=mode)
     yield ev.NodeModeChanged(command.node, entry.mode, mode, command.evict)
-    yield from returning.after_mode(state, command.node, after=mode)
     if mode is not NodeMode.DRAINING:
         return
     leaving = evicted_by(state, command)

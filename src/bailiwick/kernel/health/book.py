@@ -4,6 +4,8 @@ Rules:
 
 - A machine whose agent said that it can test is tested before it takes work again. That its agent
   cannot any more is believed while the node takes work; else a closed node could say so, and open.
+  It is also believed of an agent that did not answer when an operator opens the node all the same:
+  an older one, which took the place of one that could, never says so.
 - A node is *unfit* while a finding fails it, or it was closed for one. It is fit again when a test
   passed, when its findings are gone and it takes work, or when an operator opened it.
 - Of a machine that is gone everything is kept, so that it is known when it comes back; of the
@@ -173,8 +175,11 @@ class HealthBook:
         found = self.nodes.get(node)
         if found is None:
             return
-        closed = HealthAction.NONE if mode is NodeMode.ACCEPTING else found.closed
-        self.tell(node, replace(found, closed=closed, verdict=None))
+        if mode is NodeMode.ACCEPTING:
+            silent = found.verdict is NodeTestOutcome.TIMED_OUT
+            can_test = found.can_test and not silent
+            found = replace(found, can_test=can_test, closed=HealthAction.NONE)
+        self.tell(node, replace(found, verdict=None))
 
     def end(self, node: str, ended: EndedTest, *, findings: tuple[HealthFinding, ...]) -> NodeTest:
         """A test is over; what it found is what is known of the machine, if it found out."""

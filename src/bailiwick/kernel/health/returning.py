@@ -5,6 +5,8 @@ Rules:
 - A machine whose agent can test goes back as far as ``returning``, and its test begins; passed, it
   takes work. This is so whoever brings it back: an operator, the end of a window or of a
   repartitioning, or the machine itself, which was gone and has joined again.
+- Whoever moves a node to ``returning`` by hand wants a last look: nothing begins, and no test opens
+  it before he has.
 - One that cannot be tested goes all the way as an operator says. By itself, or by time, it stays in
   ``returning`` if it is unfit.
 - What is draining or cordoned only opens at once, as long as the node is fit. One that is unfit has
@@ -97,12 +99,6 @@ def before_mode(state: State, node: str, *, after: NodeMode) -> Iterator[Event]:
     """A node that is moved away from its test by hand is not tested any more."""
     if after in _ENDS_TEST:
         yield from cancel_test(state, node)
-
-
-def after_mode(state: State, node: str, *, after: NodeMode) -> Iterator[Event]:
-    """A node that was sent on its way back by hand is tested."""
-    if after is NodeMode.RETURNING and state.health.owes_test(node):
-        yield from begin_test(state, node, cause=NodeTestCause.RETURNING)
 
 
 def come_back(state: State, node: str) -> Iterator[Event]:

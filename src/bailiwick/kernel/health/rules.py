@@ -11,7 +11,8 @@ Rules:
   is told, and its mode is left. It opens by nothing but a passed test, or an operator's word.
 - A node has one record of its health in :data:`TOLD_EVERY_MS`, however often its agent changes its
   mind; more only where one closes the node. Whoever is refused for that tells it again later.
-- What a test found is what is known of the machine from then on.
+- What a test found is what is known of the machine from then on. Its agent's looks burn no GPU in:
+  as long as the verdict stands, they do not take away what a failed burn-in found.
 - A test that is not answered in ``test_wait_ms`` has timed out. The node stays as it is.
 - With ``test_every_ms`` a node that has nothing to do is closed and tested when its last test is so
   long ago: a few at a time, none for whom room is kept there, none whose window is near, and none
@@ -36,11 +37,14 @@ from bailiwick.kernel.work.ending import EvictedBy, active_with_gangs, evict
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
 from bailiwick.vocab.health import (
     EVICTED_BY,
+    FINDINGS_MAX,
     HealthAction,
+    HealthCheck,
     HealthFinding,
     HealthLevel,
     NodeTestCause,
     NodeTestOutcome,
+    check_findings,
     has_failed,
 )
 from bailiwick.vocab.maintenance import WindowPhase
@@ -85,26 +89,35 @@ def most_drained(state: State) -> int:
 
 def _report(state: State, command: cmd.ReportHealth, *, now_ms: int) -> Iterator[Event]:
     node, found = command.node, state.health.of(command.node)
-    mode = state.ledger.entry(node).mode
+    mode, findings = state.ledger.entry(node).mode, _with_burn_in(found, command.findings)
     # Closed, and still open: the record that closes it was never written.
     broke_off = mode is NodeMode.ACCEPTING and found.closed is not HealthAction.NONE
-    same = (found.findings, found.can_test) == (command.findings, command.can_test)
+    same = (found.findings, found.can_test) == (findings, command.can_test)
     if same and found.told_ms is not None and not broke_off:
         return
-    action = _action(state, node, command.findings)
+    action = _action(state, node, findings)
     closes = action is not HealthAction.NONE and found.closed is not action
     too_soon = found.told_ms is not None and now_ms - found.told_ms < TOLD_EVERY_MS
     if too_soon and not closes and not broke_off:
         raise LimitReached(f"records of the health of {node} in {TOLD_EVERY_MS // 1000} s", 1)
-    yield ev.NodeHealthChanged(node, command.findings, command.can_test, action)
+    yield ev.NodeHealthChanged(node, findings, command.can_test, action)
     if action is HealthAction.DRAIN:
         yield from cancel_test(state, node)
         yield NodeModeChanged(node, mode, NodeMode.DRAINING)
         going = active_with_gangs(state, state.leases_on(node))
-        by = EvictedBy(EVICTED_BY, _gravest(command.findings))
+        by = EvictedBy(EVICTED_BY, _gravest(findings))
         yield from evict(state, going, reason=REASON, now_ms=now_ms, grace_ms=None, by=by)
     elif action is HealthAction.HOLD_BACK and mode is NodeMode.ACCEPTING:
         yield NodeModeChanged(node, mode, NodeMode.CORDONED)
+
+
+def _with_burn_in(found: NodeHealth, told: tuple[HealthFinding, ...]) -> tuple[HealthFinding, ...]:
+    """What an agent tells of its looks, and what a burn-in found that failed its test."""
+    if found.verdict is not NodeTestOutcome.FAILED:
+        return told
+    burnt = tuple(each for each in found.findings if each.check is HealthCheck.BURN_IN)
+    looked = [each for each in told if each.check is not HealthCheck.BURN_IN]
+    return check_findings("findings", (*burnt, *looked[: FINDINGS_MAX - len(burnt)]))
 
 
 def _gravest(findings: tuple[HealthFinding, ...]) -> str | None:
@@ -135,7 +148,9 @@ def _test(state: State, node: str) -> Iterator[Event]:
         raise Conflict("node", node, "cannot be tested", hint=hint)
     if mode not in _EMPTY and not (mode is NodeMode.ACCEPTING and _is_idle(state, node)):
         raise Conflict("node", node, "is not empty", hint="drain it first")
-    yield from _begin(state, node, NodeTestCause.ASKED)
+    # One that did not pass on its way back is on it still.
+    returns = mode is NodeMode.RETURNING and state.health.of(node).verdict in _UNPASSED
+    yield from _begin(state, node, NodeTestCause.RETURNING if returns else NodeTestCause.ASKED)
 
 
 def _begin(state: State, node: str, cause: NodeTestCause) -> Iterator[Event]:
@@ -163,7 +178,8 @@ def _after_test(state: State, test: NodeTest, outcome: NodeTestOutcome) -> Itera
     """Passed, a node takes work that is on its way to it; one that did is closed if it failed."""
     node, mode = test.node, state.ledger.entry(test.node).mode
     passed = outcome is NodeTestOutcome.PASSED
-    if mode is NodeMode.RETURNING and passed and not _waits_for_window(state, node):
+    opens = mode is NodeMode.RETURNING and test.cause is NodeTestCause.RETURNING
+    if opens and passed and not _waits_for_window(state, node):
         yield NodeModeChanged(node, mode, NodeMode.ACCEPTING)
     if mode is NodeMode.CORDONED and test.reopens:
         yield NodeModeChanged(node, mode, NodeMode.ACCEPTING if passed else NodeMode.DRAINING)

@@ -13,7 +13,8 @@ Rules:
   another by it (a GPU can be divided now that could not before), it departs and joins again as what
   it is: that takes its evidence away, and it has to attest again.
 - Failed, the node stays in maintenance until somebody has looked and opens it. Where a teardown was
-  never confirmed it stays as it is: only a person can say that the node is empty.
+  never confirmed it stays as it is: only a person can say that the node is empty. So no change
+  begins in maintenance while a lease is left there, and none that finds one is ever done.
 - Called off before the node was empty, it takes work again; who is to go still goes. Called off
   later, it stays in maintenance: its agent may be half-way.
 - An agent that answers twice, or too late, is refused: the record of the end is the end.
@@ -74,6 +75,9 @@ def _change(state: State, command: cmd.ChangeMig, *, now_ms: int) -> Iterator[Ev
         raise Conflict("node", node, "is held by a window of maintenance", hint=hint)
     if entry.mode not in _CLOSED:
         check_mode_change(entry.mode, NodeMode.DRAINING)
+    if entry.mode is NodeMode.MAINTENANCE and state.leases_on(node):  # it lost its fence before
+        hint = "bailiwick node show lists them: let them end, or bailiwick lease clear-fence"
+        raise Conflict("node", node, "still holds leases", hint=hint)
     if node not in state.mig.changes and len(state.mig.changes) >= CHANGES_MAX:
         raise LimitReached("nodes that are repartitioned", CHANGES_MAX)
     yield from cancel_test(state, node)
@@ -113,8 +117,11 @@ def _report(state: State, command: cmd.ReportMig) -> Iterator[Event]:
     if becomes is not None:
         check_inventory(becomes)
         state.ledger.handles.check_room(becomes)
-    yield ev.MigChangeEnded(node, found.id, command.cause)
-    if command.cause is not None:
+    cause = command.cause
+    if cause is None and state.leases_on(node):
+        cause = MigFailure.FENCE_LOST
+    yield ev.MigChangeEnded(node, found.id, cause)
+    if cause is not None:
         return
     if becomes is None:
         yield from come_back(state, node)
