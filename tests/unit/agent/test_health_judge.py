@@ -250,7 +250,7 @@ def test_disks(disks: list[dict[str, Any]], found: list[Short]) -> None:
 FULL = {"bytes": [0, 1000], "files": [0, 1000], "write_error": 28}
 
 
-@pytest.mark.parametrize("error", [28, 122, 110, 12, 23, 24])
+@pytest.mark.parametrize("error", [28, 122, 110, 11, 12, 23, 24])
 @pytest.mark.parametrize("jobs", [1, 3, None])
 def test_what_a_job_can_do_to_a_disk_takes_no_machine_out_of_service(
     error: int, jobs: int | None

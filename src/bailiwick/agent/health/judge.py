@@ -43,7 +43,10 @@ _SICK: Final = (IRQ_ISSUE, OPERATING_SYSTEM, UNKNOWN)
 _FABRIC_STARTING, _FABRIC_DONE = 2, 3
 _FAIL, _WARN = HealthLevel.FAIL, HealthLevel.WARN
 _JOBS_CAN: Final = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT, errno.ENOMEM, errno.ENFILE, errno.EMFILE)
+    (
+        *(errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT),
+        *(errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.EAGAIN),
+    )
 )
 """Errors of writing that a job alone can cause, on a disk that is sound."""
 _DISK: Final = ("", "disk")
