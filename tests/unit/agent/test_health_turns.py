@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from bailiwick.agent.dividing import GpuDividing, GpuOrder, NotWanted
 from bailiwick.agent.health.burn_in import BurnIn, BurnInGpu
@@ -12,7 +17,7 @@ from bailiwick.agent.health.limits import HealthLimits
 from bailiwick.agent.health.testing import MachineHealth, NodeTesting
 from bailiwick.agent.health.watching import HealthWatch, TooSoon
 from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown
-from bailiwick.agent.machine.health import NvmlHealth
+from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.mig import MigFailure
@@ -259,6 +264,35 @@ def test_a_burn_in_that_breaks_off_is_not_a_test_that_was_passed() -> None:
     assert (test_id, found.check, found.level) == (7, HealthCheck.BURN_IN, HealthLevel.FAIL)
     assert (found.gpu, found.code) == (None, 999)
     assert any("can't start new thread" in line for line in machine.said)
+
+
+def test_a_machine_without_room_for_one_more_thread_fails_its_test_and_beats_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    machine.watch.disks = DiskProbe(Path("/")).read
+    machine.beat()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        machine.server.test_id = 7
+        machine.test()
+        machine.beat(2)
+    ((test_id, found),) = machine.server.tested
+    told = [(each.check.value, each.level.value, each.code) for each in found]
+    assert (test_id, told) == (7, [("burn_in", "fail", 999), ("disk", "warn", errno.EAGAIN)])
+    assert machine.server.told == [[], [("disk", None)]]
+    machine.server.test_id = 8  # one that is called off was never begun
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        machine.server.on_tested = [TooSoon("a minute")]
+        machine.beat()
+        machine.server.test_id = None
+        machine.beat()
+    assert len(machine.server.tested) == 1
 
 
 def test_what_the_driver_kept_of_before_a_test_does_not_count_in_it() -> None:
