@@ -185,7 +185,7 @@ def health_of(
         now_ms,
         say,
         limits=limits,
-        jobs=lambda: _jobs_there(executor),
+        jobs=lambda: jobs_there(executor),
         can_test=not options.once,
     )
     burn_in = BurnIn(limits.burn_in_s, limits.burn_memory_mib << 20, busy=watch.gpus.busy)
@@ -195,10 +195,16 @@ def health_of(
         watch.let_go()
 
 
-def _jobs_there(executor: LocalExecutor | None) -> int | None:
-    """Of how many jobs something is left; nothing where others run them, or nobody can look."""
+def jobs_there(executor: LocalExecutor | None) -> int | None:
+    """Of how many jobs something is left here.
+
+    Nothing where others run them, where a job can leave files outside its folder, or where nobody
+    can look.
+    """
+    if executor is None or not executor.keeps_files_in:
+        return None
     try:
-        return None if executor is None else len(executor.leases())
+        return len(executor.leases())
     except OSError:
         return None
 

@@ -9,7 +9,7 @@ Rules:
 - Heat and a link that is down fail a machine only if they last; until then they warn.
 - What a job can do to a disk (fill it, keep it busy) only warns: else whoever runs a job could
   have the machine taken out of service. It fails only where the agent's own small file cannot be
-  written, it lasts, and nothing of any job is left there to blame.
+  written, it lasts, and surely nothing of any job is left there to blame.
 - A number that cannot be true is left out, as is what the driver does not tell: never guessed.
 - No more findings than can be told, the gravest first.
 """
@@ -88,7 +88,8 @@ class HealthReadings:
     """How far its clock is from the server's (``offset_ms``), give or take ``error_ms``."""
     at_ms: int = 0
     jobs: int | None = None
-    """Of how many jobs something is there; nothing where nobody can say."""
+    """Of how many jobs something is on the disks; nothing where nobody can say, as where a job
+    can leave files outside its folder."""
 
 
 @dataclass(frozen=True, slots=True)
