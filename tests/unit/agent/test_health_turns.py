@@ -16,14 +16,16 @@ from bailiwick.agent.health.burn_in import BurnIn, BurnInGpu
 from bailiwick.agent.health.limits import HealthLimits
 from bailiwick.agent.health.testing import MachineHealth, NodeTesting
 from bailiwick.agent.health.watching import HealthWatch, TooSoon
-from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown
+from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown, NotTaken
 from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.mig import MigFailure
 from tests.support.simulated_health import CheckedGpu, SimulatedHealth
+from tests.support.simulated_nvml import NvmlError
 from tests.unit.agent.test_heartbeat import ScriptedServer
 
+MODEL = "NVIDIA H100 80GB HBM3"
 WRONG = HealthFinding(HealthCheck.BURN_IN, HealthLevel.FAIL, 0, 5)
 
 
@@ -114,11 +116,23 @@ class Machine:
         self.loop = Beating(
             "n1",
             self.server,
-            lambda: NodeCapacity(4, 2**33),
+            self.read,
             self.wait,
             self.said.append,
             health=MachineHealth(self.watch, testing),
         )
+
+    def read(self) -> NodeCapacity:
+        """The machine with the GPUs that answer."""
+        is_loaded = "init" not in self.library.answers
+        there = [gpu for gpu in self.library.gpus if is_loaded and "handle" not in gpu.answers]
+        return NodeCapacity(4, 2**33, gpus=[GpuDevice.named(MODEL) for _ in there])
+
+    def restarted(self, gpus: tuple[CheckedGpu, ...]) -> Machine:
+        """The same node with an agent that begins anew, on a machine that has these GPUs."""
+        again = Machine(gpus)
+        again.server.on_report = [NotTaken("is known otherwise", (MODEL,) * len(self.gpus))]
+        return again
 
     def wait(self, pause_s: float) -> bool:
         self.now += 30_000
@@ -193,6 +207,62 @@ def test_it_is_not_looked_more_often_than_was_said() -> None:
     assert machine.server.told == [[]]
     machine.beat()
     assert machine.server.told == [[], [("ecc", 0)]]
+
+
+def test_a_gpu_that_is_missing_when_an_agent_begins_anew_fails_the_machine_and_its_test() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(8))
+    machine = Machine(gpus).restarted(gpus[:3] + gpus[4:])
+    machine.beat(2)
+    assert machine.server.told == [[("driver", None)]]
+    machine.server.test_id = 4
+    machine.test()
+    missing = HealthFinding(HealthCheck.DRIVER, HealthLevel.FAIL, None, 1)
+    assert machine.server.tested == [(4, (missing,))]
+
+
+def test_a_driver_that_is_missing_when_an_agent_begins_anew_fails_the_machine() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(2))
+    machine = Machine(gpus).restarted(gpus)
+    machine.library.answers["init"] = NvmlError(9)
+    machine.server.test_id = 5
+    machine.test()
+    missing = HealthFinding(HealthCheck.DRIVER, HealthLevel.FAIL, None, 2)
+    assert machine.server.tested == [(5, (missing,))]
+    assert machine.server.told == [[("driver", None)]]
+
+
+def test_missing_gpus_that_are_back_are_reported_and_nothing_is_wrong_any_more() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(2))
+    machine = Machine(gpus).restarted(gpus[:1])
+    machine.beat(3)
+    machine.library.gpus = gpus
+    machine.beat()
+    assert machine.server.told == [[("driver", None)], []]
+    assert len(machine.server.reported) == 1
+    machine.server.test_id = 6
+    machine.test()
+    assert machine.server.tested == [(6, ())]
+
+
+def test_gpus_that_nobody_knew_are_no_finding_nor_is_a_refusal_that_tells_none() -> None:
+    one = (CheckedGpu.numbered(0),)
+    for models in ((), (MODEL,), None):
+        machine = Machine((*one, CheckedGpu.numbered(1)))
+        machine.server.on_report = [NotTaken("is known otherwise", models)]
+        machine.server.test_id = 7
+        machine.test()
+        assert (machine.server.told, machine.server.tested) == ([[]], [(7, ())])
+
+
+def test_a_gpu_that_was_lost_before_and_after_a_restart_is_told_once_each() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(4))
+    machine = Machine(gpus).restarted(gpus[1:])
+    machine.beat(2)
+    machine.server.on_report = [NotTaken("is known otherwise", (MODEL,) * 4)]
+    gpus[2].answers["handle"] = NvmlError(15)
+    machine.beat(2)
+    found = [(each.gpu, each.value, each.code) for each in machine.watch.look()]
+    assert found == [(None, 1, 0), (1, 1, 15)]
 
 
 def test_a_server_that_was_away_is_told_later() -> None:

@@ -142,9 +142,12 @@ class MachineHealth:
         self.testing.turn(node, server, test_id=test_id)
         self.watch.turn(node, server)
 
-    def reported(self) -> None:
-        """The machine was reported anew: the server may know nothing of its health."""
-        self.watch.tell_again()
+    def reported(self, *, missing: int) -> None:
+        """The machine was reported anew: the server may know nothing of its health.
+
+        Its node is known with so many GPUs that were not found for that.
+        """
+        self.watch.tell_again(missing=missing)
 
     def let_go(self) -> None:
         """Hold no GPU open."""
