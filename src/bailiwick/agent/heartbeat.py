@@ -94,8 +94,10 @@ class Beating:
     health: MachineHealth | None = None
     """Looks what is wrong with it, and tests it when it is told to."""
     _reported: NodeCapacity | None = None
+    _known: Sequence[str] = ()
+    """The models of the GPUs that the node is known with, in their order."""
     _missing: int = 0
-    """GPUs that the node is known with, and that were not found for the last report."""
+    """How many of them were not found for the last report."""
     _beats: int = 0
     _pause_s: float = 0.0
 
@@ -140,7 +142,7 @@ class Beating:
             return
         if self.health is not None and heard.order is not None:
             self.health.let_go()  # a driver changes nothing on a GPU that somebody holds open
-        became = self.dividing.turn(self.node, self.server, order=heard.order)
+        became = self.dividing.turn(self.node, self.server, order=heard.order, known=self._known)
         if became is not None:
             self._is_known(became, models_of(became))
 
@@ -162,7 +164,8 @@ class Beating:
 
     def _is_known(self, found: NodeCapacity, models: Sequence[str]) -> None:
         """The machine is like this, and its node is known with these GPUs."""
-        self._reported, self._missing = found, count_missing(models, found)
+        self._reported, self._known = found, models
+        self._missing = count_missing(models, found)
         if self.health is not None:
             self.health.reported(missing=self._missing)
 

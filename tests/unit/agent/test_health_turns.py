@@ -437,7 +437,7 @@ def test_gpus_are_let_go_of_before_they_are_divided() -> None:
     assert machine.library.sets == 1
     held: list[int] = []
 
-    def divide(places: Sequence[int], profiles: Sequence[str]) -> MigFailure | None:
+    def divide(order: GpuOrder, known: Sequence[str]) -> MigFailure | None:
         held.append(machine.library.sets)
         return None
 
