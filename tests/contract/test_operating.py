@@ -132,6 +132,21 @@ def test_the_same_report_again_changes_nothing_and_another_needs_an_operator(
     refused = house.client.put(path, json={"resources": other}, headers=agent)
     assert refused.status_code == 409
     assert "an operator drains it" in refused.json()["message"]
+    assert refused.json()["details"] == {"gpus": []}
+
+
+def test_a_node_that_lacks_gpus_is_told_which_it_is_known_with_if_it_said_so_itself(
+    house: HttpHouse,
+) -> None:
+    gpus = [{"generation": "nvidia_hopper", "model": f"NVIDIA H{n}00"} for n in (1, 2)]
+    told, less = INVENTORY | {"gpus": gpus}, INVENTORY | {"gpus": gpus[:1]}
+    path = "/v1/nodes/n7/inventory"
+    assert house.client.put(path, json=told, headers=as_node(house, "n7")).status_code == 200
+    refused = house.client.put(path, json=less, headers=as_node(house, "n7"))
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert refused.json()["details"] == {"gpus": ["NVIDIA H100", "NVIDIA H200"]}
+    by_hand = house.client.put("/v1/nodes/n1/inventory", json=less, headers=as_node(house, "n1"))
+    assert (by_hand.status_code, by_hand.json()["details"]) == (409, {})
 
 
 @pytest.mark.parametrize("what", ["heartbeat", "inventory"])

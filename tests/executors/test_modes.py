@@ -13,10 +13,12 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bailiwick.agent.process import jobs_there
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.modes import (
     UIDS,
@@ -103,6 +105,47 @@ def test_a_job_reaches_what_is_not_its_own_only_if_it_is_trusted(
         rows = database.execute("SELECT count(*) FROM journal").fetchone()[0]
     assert rows == (2 if is_trusted else 1)
     assert set(found.values()) == {is_trusted}, found
+
+
+def test_what_a_job_leaves_outside_its_folder_is_never_told_as_nothing_left(
+    executor: LocalExecutor,
+) -> None:
+    left = Path("/var/tmp") / f"bailiwick-left-{os.getpid()}"
+    text = f"echo full > {left}; echo full > /tmp/{left.name}; true"
+    assert jobs_there(executor) == (1 if executor.mode is JobMode.SANDBOX else None)
+    try:
+        executor.start(shell(1, text, owner="lab/one"))
+        assert ended(executor, 1).code == 0
+        assert executor.tear_down(1)
+        executor.forget(1)
+        paths = (left, Path("/tmp") / left.name)
+        is_left = any(path.exists() for path in paths)
+    finally:
+        for path in (left, Path("/tmp") / left.name):
+            path.unlink(missing_ok=True)
+    assert is_left is (executor.mode is not JobMode.SANDBOX)
+    # The fixture's own folder of a job is there all the time.
+    assert jobs_there(executor) == (None if is_left else 1)
+
+
+@pytest.mark.parametrize(
+    ("apart", "is_known"),
+    [
+        (Apart(), True),
+        (Apart(shown=(ShownFolder(Path("/usr")),)), True),
+        (Apart(shown=(ShownFolder(Path("/usr")), ShownFolder(Path("/opt"), True))), False),
+        (Apart(host_members=True), False),
+    ],
+)
+@pytest.mark.parametrize("mode", [*MODES, JobMode.CLOSED])
+def test_of_how_many_jobs_something_is_left_is_known_only_where_walls_keep_it_in(
+    mode: JobMode, apart: Apart, is_known: bool, tmp_path: Path
+) -> None:
+    executor = LocalExecutor(tmp_path / "jobs", apart=replace(apart, mode=mode))
+    is_known = is_known and mode is JobMode.SANDBOX
+    assert jobs_there(executor) == (0 if is_known else None)
+    (tmp_path / "jobs" / "7").mkdir()
+    assert jobs_there(executor) == (1 if is_known else None)
 
 
 def test_a_job_of_another_project_has_another_user(executor: LocalExecutor) -> None:

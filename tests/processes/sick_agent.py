@@ -1,6 +1,7 @@
-"""The command line on a machine with a GPU that does not exist, and is as well as a file says.
+"""The command line on a machine with GPUs that do not exist, the first as well as a file says.
 
 The file has the number of memory errors that could not be corrected; it is read again and again.
+There is one GPU, or as many as the environment says.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from tests.support.simulated_health import CheckedGpu, SimulatedHealth
 
-ERRORS_FILE = "BAILIWICK_TEST_ECC_FILE"
+ERRORS_FILE, GPUS = "BAILIWICK_TEST_ECC_FILE", "BAILIWICK_TEST_GPUS"
 
 
 def follow(gpu: CheckedGpu, file: Path) -> None:
@@ -26,10 +27,10 @@ def follow(gpu: CheckedGpu, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    one = CheckedGpu()
-    sys.modules["pynvml"] = SimulatedHealth(one)  # type: ignore[assignment]
+    all_gpus = [CheckedGpu.numbered(number) for number in range(int(os.environ.get(GPUS, "1")))]
+    sys.modules["pynvml"] = SimulatedHealth(*all_gpus)  # type: ignore[assignment]
     watched = Path(os.environ[ERRORS_FILE])
-    threading.Thread(target=follow, args=(one, watched), daemon=True).start()
+    threading.Thread(target=follow, args=(all_gpus[0], watched), daemon=True).start()
     from bailiwick.cli.main import main
 
     main()

@@ -1,7 +1,8 @@
-"""A server and an agent as real processes: a failing GPU empties its node, and a test opens it."""
+"""A server and an agent as real processes: a GPU that fails or is missing empties its node."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from tests.processes.caller import HttpCaller
 from tests.processes.harness import Server, running
-from tests.processes.node_agents import enrol
-from tests.processes.sick_agent import ERRORS_FILE
+from tests.processes.node_agents import Agent, enrol
+from tests.processes.sick_agent import ERRORS_FILE, GPUS
 from tests.support.waiting import until
 
 LIMITS = ("--health-limit", "look_every_ms=100", "--health-limit", "burn_in_s=0")
@@ -43,6 +44,34 @@ def test_a_failing_gpu_drains_its_node_and_it_takes_work_again_by_a_test(
             assert node(caller)["takes_leases"]
         finally:
             agent.close()
+
+
+def test_an_agent_that_begins_with_a_gpu_less_than_its_node_is_known_with_drains_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ERRORS_FILE, str(tmp_path / "none"))
+    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"))
+    with running(server), server.client() as caller:
+        first = enrol(caller, tmp_path, "g1", server)
+        again = Agent(tmp_path / "again", "g1", server)
+        again.folder.mkdir()
+        shutil.copy2(first.folder / "token", again.folder / "token")
+
+        def start(agent: Agent, gpus: int) -> None:
+            monkeypatch.setenv(GPUS, str(gpus))
+            agent.start(options=("--trust-jobs", *LIMITS), program="tests.processes.sick_agent")
+
+        try:
+            start(first, 3)
+            until(lambda: is_known(caller), "the agent has told how its machine is")
+            start(again, 2)  # the first one beats on: the node departs on no machine, however slow
+            until(lambda: node(caller)["mode"] == "drained", "the node is drained")
+            (found,) = node(caller)["health"]["findings"]
+            assert (found["check"], found["level"], found["value"]) == ("driver", "fail", 1)
+            assert len(node(caller)["gpus"]) == 3
+        finally:
+            again.close()
+            first.close()
 
 
 def node(caller: HttpCaller) -> Any:

@@ -81,6 +81,15 @@ def what_does_not_fit_leaves_what_was_there(library: Any, index: int) -> None:
     assert opened(library, index).layout() == [small.name]
 
 
+def what_does_not_fit_leaves_a_whole_gpu_whole(library: Any, index: int) -> None:
+    """Too many instances are refused, and the mode is as it was: off."""
+    small, most = smallest(library, index)
+    assert repartition([index], [], library=library) is None
+    too_many = [small.name] * (most + 1)
+    assert repartition([index], too_many, library=library) is MigFailure.DOES_NOT_FIT
+    assert opened(library, index).modes() == (False, False)
+
+
 def an_unknown_profile_changes_nothing(library: Any, index: int) -> None:
     """A name that the GPU does not have is told, and its mode is as it was."""
     assert repartition([index], [], library=library) is None
@@ -111,6 +120,7 @@ CLAIMS: tuple[Claim, ...] = (
     a_layout_is_there_after_it_was_asked_for,
     room_goes_down_with_every_instance,
     what_does_not_fit_leaves_what_was_there,
+    what_does_not_fit_leaves_a_whole_gpu_whole,
     an_unknown_profile_changes_nothing,
     a_divided_gpu_is_not_made_whole_under_instances,
     a_whole_gpu_has_no_instances,

@@ -4,7 +4,9 @@ Rules:
 
 - An order comes with the answer to a heartbeat, as long as it is wanted. It is carried out once;
   the answer is told until it was heard.
-- GPUs are numbered as the node was reported: by their place in its inventory.
+- GPUs are numbered as the node is known: by their place in its inventory. Whoever divides is told
+  of which models that is, and touches nothing where the machine has not just these: one that is
+  missing, or does not answer, would move the places of those behind it.
 - What the machine has afterwards goes with the answer, so that its node is what it is at once.
 - An answer that nobody wants any more (an operator called it off, it took too long) is told, and
   the node goes on as it is known.
@@ -46,19 +48,24 @@ class MigServer(Protocol):
 class GpuDividing:
     """Divides the GPUs of one machine when it is told to."""
 
-    divide: Callable[[Sequence[int], Sequence[str]], MigFailure | None]
+    divide: Callable[[GpuOrder, Sequence[str]], MigFailure | None]
     read: Callable[[], NodeCapacity]
     say: Callable[[str], None]
     _done: tuple[int, MigFailure | None] | None = None
 
-    def turn(self, node: str, server: MigServer, *, order: GpuOrder | None) -> NodeCapacity | None:
-        """Carry an order out, if there is one; what the machine was told to have, if it was."""
+    def turn(
+        self, node: str, server: MigServer, *, order: GpuOrder | None, known: Sequence[str]
+    ) -> NodeCapacity | None:
+        """Carry an order out, if there is one; what the machine was told to have, if it was.
+
+        The node is ``known`` with GPUs of these models, in their order.
+        """
         if order is None:
             self._done = None
             return None
         if self._done is None or self._done[0] != order.change_id:
             self.say(f"GPUs {spell_gpus(order)}")
-            self._done = order.change_id, self.divide(order.gpus, order.profiles)
+            self._done = order.change_id, self.divide(order, known)
         cause, now = self._done[1], self.read()
         try:
             server.tell_divided(node, order.change_id, cause=cause, now=now)

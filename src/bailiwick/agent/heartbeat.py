@@ -8,12 +8,15 @@ Rules:
 - A server that is away is tried again after a pause that doubles up to a bound; once it is back the
   inventory is reported anew, because it may have forgotten the node.
 - A report that is not taken (the machine has changed) is told, and the node goes on as it is known.
+  GPUs that it is known with and that are not there are for its health to tell: no agent's memory
+  outlives a restart, and the node's inventory does. Until they are back it is looked for them.
 - Whoever calls hands in the server, the waiting and the reading, so a test needs no time at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -37,7 +40,14 @@ class Away(Exception):
 
 
 class NotTaken(Exception):
-    """The report is refused for good: the node is known with another inventory."""
+    """The report is refused for good: the node is known with another inventory.
+
+    ``gpus`` are the models that it is known with, in their order, if that is told.
+    """
+
+    def __init__(self, message: str, gpus: tuple[str, ...] | None = None) -> None:
+        super().__init__(message)
+        self.gpus = gpus
 
 
 class NotKnown(Exception):
@@ -84,6 +94,10 @@ class Beating:
     health: MachineHealth | None = None
     """Looks what is wrong with it, and tests it when it is told to."""
     _reported: NodeCapacity | None = None
+    _known: Sequence[str] = ()
+    """The models of the GPUs that the node is known with, in their order."""
+    _missing: int = 0
+    """How many of them were not found for the last report."""
     _beats: int = 0
     _pause_s: float = 0.0
 
@@ -128,23 +142,32 @@ class Beating:
             return
         if self.health is not None and heard.order is not None:
             self.health.let_go()  # a driver changes nothing on a GPU that somebody holds open
-        became = self.dividing.turn(self.node, self.server, order=heard.order)
-        self._reported = became or self._reported
+        became = self.dividing.turn(self.node, self.server, order=heard.order, known=self._known)
+        if became is not None:
+            self._is_known(became, models_of(became))
 
     def _report(self) -> None:
-        if self._reported is not None and self._beats % REREAD_BEATS:
+        is_due = self._missing or self._beats % REREAD_BEATS == 0
+        if self._reported is not None and not is_due:
             return
         found = self.read()
         if self._reported is not None and is_same_machine(found, self._reported):
             return
+        known = None
         try:
             self.server.report(self.node, found)
             self.say(f"{self.node} is reported: {spell(found)}")
         except NotTaken as error:
             self.say(f"{self.node} stays as it is known: {error}")
-        self._reported = found
+            known = error.gpus
+        self._is_known(found, models_of(found) if known is None else known)
+
+    def _is_known(self, found: NodeCapacity, models: Sequence[str]) -> None:
+        """The machine is like this, and its node is known with these GPUs."""
+        self._reported, self._known = found, models
+        self._missing = count_missing(models, found)
         if self.health is not None:
-            self.health.reported()
+            self.health.reported(missing=self._missing)
 
     def _away(self, error: Away) -> float:
         if not self._pause_s:
@@ -152,6 +175,25 @@ class Beating:
         self._pause_s = min(max(2 * self._pause_s, PAUSE_S_LEAST), PAUSE_S_MOST)
         self._reported = None
         return self._pause_s
+
+
+def models_of(machine: NodeCapacity) -> tuple[str, ...]:
+    """The models of a machine's GPUs, in their order."""
+    return tuple(gpu.model for gpu in machine.gpus)
+
+
+def count_missing(known: Sequence[str], found: NodeCapacity) -> int:
+    """How many GPUs of these models a machine lacks; one that is known without its model is any.
+
+    >>> from bailiwick.fleet.node import GpuDevice
+    >>> machine = NodeCapacity(8, 2**34, gpus=[GpuDevice.named("NVIDIA H100")] * 3)
+    >>> [count_missing(known, machine) for known in (["NVIDIA H100"] * 4, ["NVIDIA H100"] * 2)]
+    [1, 0]
+    >>> count_missing(["NVIDIA H200", "", ""], machine)
+    1
+    """
+    others = Counter(model for model in known if model) - Counter(models_of(found))
+    return max(others.total(), len(known) - len(found.gpus))
 
 
 def spell(found: NodeCapacity) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bailiwick.fleet.node import (
     ADDRESS_LABEL,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from bailiwick.agent.attestation import NodeAttestation, Prover
+    from bailiwick.agent.dividing import GpuOrder
     from bailiwick.agent.health.testing import MachineHealth
     from bailiwick.agent.server import HttpServer
     from bailiwick.attestation.evidence import Evidence
@@ -185,7 +186,7 @@ def health_of(
         now_ms,
         say,
         limits=limits,
-        jobs=lambda: _jobs_there(executor),
+        jobs=lambda: jobs_there(executor),
         can_test=not options.once,
     )
     burn_in = BurnIn(limits.burn_in_s, limits.burn_memory_mib << 20, busy=watch.gpus.busy)
@@ -195,27 +196,38 @@ def health_of(
         watch.let_go()
 
 
-def _jobs_there(executor: LocalExecutor | None) -> int | None:
-    """Of how many jobs something is left; nothing where others run them, or nobody can look."""
+def jobs_there(executor: LocalExecutor | None) -> int | None:
+    """Of how many jobs something is left here.
+
+    Nothing where others run them, where a job can leave files outside its folder, or where nobody
+    can look.
+    """
+    if executor is None or not executor.keeps_files_in:
+        return None
     try:
-        return None if executor is None else len(executor.leases())
+        return len(executor.leases())
     except OSError:
         return None
 
 
-def divide_gpus(places: Sequence[int], profiles: Sequence[str]) -> MigFailure | None:
-    """Divide the GPUs at these places of the machine's inventory."""
+def divide_gpus(order: GpuOrder, known: Sequence[str], *, library: Any = None) -> MigFailure | None:
+    """Divide GPUs by their places in the inventory of the node, which has GPUs of these models.
+
+    Unless all of those answer, and no other: else a place would mean another GPU.
+    """
     from bailiwick.agent.machine.gpus import judge_gpus
     from bailiwick.agent.machine.mig import repartition
     from bailiwick.agent.machine.nvml import NvmlGpus
     from bailiwick.vocab.mig import MigFailure
 
-    gpus = judge_gpus(NvmlGpus().read()).gpus
-    if not gpus:
+    found = judge_gpus(NvmlGpus(library).read())
+    if not found.gpus and not found.unread:
         return MigFailure.NO_NVML
-    if max(places) >= len(gpus):
-        return MigFailure.REFUSED_BY_DRIVER  # one that was there is not read any more
-    return repartition([gpus[place].index for place in places], profiles)
+    is_whole = not found.unread and [gpu.model for gpu in found.gpus] == [*known]
+    if not is_whole or max(order.gpus) >= len(found.gpus):
+        return MigFailure.REFUSED_BY_DRIVER
+    indices = [found.gpus[place].index for place in order.gpus]
+    return repartition(indices, order.profiles, library=library)
 
 
 def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:

@@ -105,7 +105,7 @@ class HttpServer:
             raise Away(str(error)) from None
         except Refusal as refusal:
             if refusal.problem.code is ErrorCode.CONFLICT:
-                raise NotTaken(refusal.problem.message) from None
+                raise NotTaken(refusal.problem.message, _models(refusal)) from None
             _judge(refusal)
 
     def beat(self, node: str) -> Heard:
@@ -262,6 +262,12 @@ class HttpServer:
             raise Away(str(error)) from None
         except Refusal as refusal:
             _judge_proof(refusal)
+
+
+def _models(refusal: Refusal) -> tuple[str, ...] | None:
+    """With which GPUs a node is known that was not taken; nothing where that is not told."""
+    told = refusal.problem.details.get("gpus")
+    return tuple(told) if isinstance(told, list) else None
 
 
 def _order_of(told: MigOrder) -> GpuOrder:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from bailiwick.kernel.bookings.refusals import BookingRefused
 from bailiwick.phrases.times import with_dates
 from bailiwick.services.caller import AccessDenied, Hidden
+from bailiwick.services.gate.joining import OtherInventory
 from bailiwick.telemetry.trace_context import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -191,6 +192,8 @@ def _details(error: BailiwickError) -> Details:
             return {"field": error.field, "expected": error.expected}
         case BookingRefused():
             return {"reason": error.reason.value, **error.numbers}
+        case OtherInventory():
+            return {} if error.gpus is None else {"gpus": list(error.gpus)}
         case Stale():
             return {"held": error.held, "current": error.current}
         case IllegalTransition():

@@ -223,8 +223,9 @@ def test_no_time_is_no_burn_in() -> None:
     assert BurnIn(0, 1, ("/nonexistent",)).run([GPU], threading.Event()) == ()
 
 
-def test_a_process_that_cannot_be_begun_is_no_fault_of_the_gpu() -> None:
-    assert BurnIn(1, 1, ("/nonexistent",)).run([GPU], threading.Event()) == ()
+def test_a_process_that_cannot_be_begun_has_tested_nothing_and_fails() -> None:
+    (found,) = BurnIn(1, 1, ("/nonexistent",)).run([GPU], threading.Event())
+    assert (found.level, found.gpu, found.code) == (FAIL, 2, 999)
 
 
 def test_the_process_sees_its_one_gpu_and_writes_no_cache(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import pytest
 
 from bailiwick.agent.dividing import GpuDividing, GpuOrder, NotWanted
-from bailiwick.agent.heartbeat import Away, Beating, Heard
-from bailiwick.agent.machine.mig import repartition
+from bailiwick.agent.heartbeat import Away, Beating, Heard, NotTaken
+from bailiwick.agent.machine.gpus import judge_gpus
+from bailiwick.agent.machine.nvml import NvmlGpus
+from bailiwick.agent.process import divide_gpus
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.vocab.mig import MigFailure
-from bailiwick.vocab.words import HardwareGeneration
 from tests.support.simulated_mig import DivisibleGpu, SimulatedMig
+from tests.support.simulated_nvml import NvmlError
 from tests.unit.agent.test_heartbeat import ScriptedServer
 
 ORDER = GpuOrder(7, (0,), ("3g.71gb", "4g.71gb"))
@@ -58,13 +59,14 @@ class Machine:
             "n1", self.server, self.read, self.wait, self.said.append, dividing=dividing
         )
 
-    def divide(self, places: Sequence[int], profiles: Sequence[str]) -> MigFailure | None:
+    def divide(self, order: GpuOrder, known: Sequence[str]) -> MigFailure | None:
         self.divided += 1
-        return partial(repartition, library=self.library)(places, profiles)
+        return divide_gpus(order, known, library=self.library)
 
     def read(self) -> NodeCapacity:
-        hopper, is_divided = HardwareGeneration.NVIDIA_HOPPER, bool(self.gpu.mig[0])
-        return NodeCapacity(4, 2**33, gpus=(GpuDevice(hopper, partitionable=is_divided),))
+        gpus = judge_gpus(NvmlGpus(self.library).read()).gpus
+        told = (GpuDevice(g.generation, 0, g.model, "", g.partitionable) for g in gpus)
+        return NodeCapacity(4, 2**33, gpus=tuple(told))
 
     def wait(self, pause_s: float) -> bool:
         self.turns -= 1
@@ -143,3 +145,65 @@ def test_an_agent_that_begins_anew_finds_what_it_did_before(profiles: tuple[str,
     again.beat()
     assert again.server.answers == [(7, None, bool(profiles))]
     assert again.library.calls == []
+
+
+def four() -> Machine:
+    """A machine with four GPUs, whose node is known with them."""
+    machine = Machine()
+    machine.library.gpus = tuple(DivisibleGpu.numbered(number) for number in range(4))
+    return machine
+
+
+@pytest.mark.parametrize("is_listed", [True, False], ids=["unread", "off the bus"])
+@pytest.mark.parametrize("is_anew", [True, False], ids=["begun anew", "the same agent"])
+@pytest.mark.parametrize("place", [0, 2, 3])
+def test_while_a_gpu_does_not_answer_no_other_is_divided_in_its_place(
+    is_listed: bool, is_anew: bool, place: int
+) -> None:
+    machine = four()
+    gpus = machine.library.gpus
+    machine.beat()
+    if is_listed:
+        gpus[1].answers["handle"] = NvmlError(15)
+    else:
+        machine.library.gpus = (gpus[0], *gpus[2:])
+    if is_anew:
+        again = Machine()
+        again.library.gpus = machine.library.gpus
+        again.server.on_report = [NotTaken("is known otherwise", ("NVIDIA H200",) * 4)]
+        machine = again
+    machine.server.order = GpuOrder(7, (place,), ("3g.71gb",))
+    machine.beat()
+    assert machine.server.answers == [(7, MigFailure.REFUSED_BY_DRIVER, False)]
+    assert machine.library.calls == []
+    assert [gpu.layout for gpu in gpus] == [[]] * 4
+
+
+def test_of_gpus_that_all_answer_those_in_their_places_are_divided() -> None:
+    machine = four()
+    machine.server.order = GpuOrder(7, (1, 2), ("3g.71gb",))
+    machine.beat()
+    assert [gpu.layout for gpu in machine.library.gpus] == [[], ["3g.71gb"], ["3g.71gb"], []]
+
+
+@pytest.mark.parametrize(
+    ("known", "place", "told"),
+    [
+        (("NVIDIA H200",), 0, None),
+        (("NVIDIA H200", "NVIDIA H200"), 0, MigFailure.REFUSED_BY_DRIVER),
+        (("NVIDIA H100",), 0, MigFailure.REFUSED_BY_DRIVER),
+        ((), 0, MigFailure.REFUSED_BY_DRIVER),  # one was added, and nobody knows where
+        (("NVIDIA H200",), 1, MigFailure.REFUSED_BY_DRIVER),
+    ],
+)
+def test_places_are_those_of_the_nodes_inventory(
+    known: tuple[str, ...], place: int, told: MigFailure | None
+) -> None:
+    library = SimulatedMig(DivisibleGpu())
+    assert divide_gpus(GpuOrder(7, (place,), ("3g.71gb",)), known, library=library) is told
+    assert bool(library.calls) is (told is None)
+
+
+def test_a_machine_without_a_driver_divides_nothing() -> None:
+    library = SimulatedMig(init=NvmlError(9))
+    assert divide_gpus(ORDER, ("NVIDIA H200",), library=library) is MigFailure.NO_NVML

@@ -145,6 +145,19 @@ def test_a_driver_that_was_there_and_is_not_is_told() -> None:
     assert looks.look() == [("fail", "driver", None, 3, 0, 9)]
 
 
+def test_gpus_that_only_the_nodes_inventory_knows_are_told_beside_those_that_were_seen() -> None:
+    first, second, third = gpus(3)
+    looks = Looks(first, second, third)
+    assert looks.look(missing=2) == [("fail", "driver", None, 2, 0, 0)]
+    second.answers["handle"] = NvmlError(15)
+    lost = ("fail", "driver", 1, 1, 0, 15)
+    assert looks.look(missing=1) == [lost]
+    assert looks.look(missing=3) == [("fail", "driver", None, 2, 0, 0), lost]
+    looks.source.close()
+    looks.library.answers["init"] = NvmlError(9)
+    assert looks.look(missing=3) == [("fail", "driver", None, 3, 0, 9)]
+
+
 def test_a_gpu_that_wants_a_reset_is_told_though_it_still_has_a_name() -> None:
     gpu = CheckedGpu(answers={"temperature": NvmlError(16)})
     assert Looks(gpu).look() == [("fail", "driver", 0, 1, 0, 16)]
@@ -250,7 +263,7 @@ def test_disks(disks: list[dict[str, Any]], found: list[Short]) -> None:
 FULL = {"bytes": [0, 1000], "files": [0, 1000], "write_error": 28}
 
 
-@pytest.mark.parametrize("error", [28, 122, 110, 12, 23, 24])
+@pytest.mark.parametrize("error", [28, 122, 110, 11, 12, 23, 24])
 @pytest.mark.parametrize("jobs", [1, 3, None])
 def test_what_a_job_can_do_to_a_disk_takes_no_machine_out_of_service(
     error: int, jobs: int | None

@@ -163,6 +163,21 @@ def test_a_disk_that_hangs_is_told_and_not_asked_again_meanwhile(
     goes_on.set()
 
 
+def test_a_machine_that_has_no_room_for_one_more_thread_is_told_and_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    probe = DiskProbe(written=[tmp_path])
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        assert probe.read() == [{"path": str(tmp_path), "write_error": errno.EAGAIN}]
+    assert probe.read()[0]["write_error"] == 0
+
+
 def test_a_disk_that_can_only_be_read_has_no_room_to_run_out_of() -> None:
     room = os.statvfs_result((4096, 4096, 100, 0, 0, 10, 0, 0, os.ST_RDONLY, 255))
     assert health._room(room) == {}

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from bailiwick.agent.dividing import GpuDividing, GpuOrder, NotWanted
 from bailiwick.agent.health.burn_in import BurnIn, BurnInGpu
 from bailiwick.agent.health.limits import HealthLimits
 from bailiwick.agent.health.testing import MachineHealth, NodeTesting
 from bailiwick.agent.health.watching import HealthWatch, TooSoon
-from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown
-from bailiwick.agent.machine.health import NvmlHealth
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown, NotTaken
+from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
 from bailiwick.vocab.mig import MigFailure
 from tests.support.simulated_health import CheckedGpu, SimulatedHealth
+from tests.support.simulated_nvml import NvmlError
 from tests.unit.agent.test_heartbeat import ScriptedServer
 
+MODEL = "NVIDIA H100 80GB HBM3"
 WRONG = HealthFinding(HealthCheck.BURN_IN, HealthLevel.FAIL, 0, 5)
 
 
@@ -109,11 +116,23 @@ class Machine:
         self.loop = Beating(
             "n1",
             self.server,
-            lambda: NodeCapacity(4, 2**33),
+            self.read,
             self.wait,
             self.said.append,
             health=MachineHealth(self.watch, testing),
         )
+
+    def read(self) -> NodeCapacity:
+        """The machine with the GPUs that answer."""
+        is_loaded = "init" not in self.library.answers
+        there = [gpu for gpu in self.library.gpus if is_loaded and "handle" not in gpu.answers]
+        return NodeCapacity(4, 2**33, gpus=[GpuDevice.named(MODEL) for _ in there])
+
+    def restarted(self, gpus: tuple[CheckedGpu, ...]) -> Machine:
+        """The same node with an agent that begins anew, on a machine that has these GPUs."""
+        again = Machine(gpus)
+        again.server.on_report = [NotTaken("is known otherwise", (MODEL,) * len(self.gpus))]
+        return again
 
     def wait(self, pause_s: float) -> bool:
         self.now += 30_000
@@ -190,6 +209,62 @@ def test_it_is_not_looked_more_often_than_was_said() -> None:
     assert machine.server.told == [[], [("ecc", 0)]]
 
 
+def test_a_gpu_that_is_missing_when_an_agent_begins_anew_fails_the_machine_and_its_test() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(8))
+    machine = Machine(gpus).restarted(gpus[:3] + gpus[4:])
+    machine.beat(2)
+    assert machine.server.told == [[("driver", None)]]
+    machine.server.test_id = 4
+    machine.test()
+    missing = HealthFinding(HealthCheck.DRIVER, HealthLevel.FAIL, None, 1)
+    assert machine.server.tested == [(4, (missing,))]
+
+
+def test_a_driver_that_is_missing_when_an_agent_begins_anew_fails_the_machine() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(2))
+    machine = Machine(gpus).restarted(gpus)
+    machine.library.answers["init"] = NvmlError(9)
+    machine.server.test_id = 5
+    machine.test()
+    missing = HealthFinding(HealthCheck.DRIVER, HealthLevel.FAIL, None, 2)
+    assert machine.server.tested == [(5, (missing,))]
+    assert machine.server.told == [[("driver", None)]]
+
+
+def test_missing_gpus_that_are_back_are_reported_and_nothing_is_wrong_any_more() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(2))
+    machine = Machine(gpus).restarted(gpus[:1])
+    machine.beat(3)
+    machine.library.gpus = gpus
+    machine.beat()
+    assert machine.server.told == [[("driver", None)], []]
+    assert len(machine.server.reported) == 1
+    machine.server.test_id = 6
+    machine.test()
+    assert machine.server.tested == [(6, ())]
+
+
+def test_gpus_that_nobody_knew_are_no_finding_nor_is_a_refusal_that_tells_none() -> None:
+    one = (CheckedGpu.numbered(0),)
+    for models in ((), (MODEL,), None):
+        machine = Machine((*one, CheckedGpu.numbered(1)))
+        machine.server.on_report = [NotTaken("is known otherwise", models)]
+        machine.server.test_id = 7
+        machine.test()
+        assert (machine.server.told, machine.server.tested) == ([[]], [(7, ())])
+
+
+def test_a_gpu_that_was_lost_before_and_after_a_restart_is_told_once_each() -> None:
+    gpus = tuple(CheckedGpu.numbered(number) for number in range(4))
+    machine = Machine(gpus).restarted(gpus[1:])
+    machine.beat(2)
+    machine.server.on_report = [NotTaken("is known otherwise", (MODEL,) * 4)]
+    gpus[2].answers["handle"] = NvmlError(15)
+    machine.beat(2)
+    found = [(each.gpu, each.value, each.code) for each in machine.watch.look()]
+    assert found == [(None, 1, 0), (1, 1, 15)]
+
+
 def test_a_server_that_was_away_is_told_later() -> None:
     machine = Machine()
     machine.disks = [{"write_error": 5}]
@@ -259,6 +334,35 @@ def test_a_burn_in_that_breaks_off_is_not_a_test_that_was_passed() -> None:
     assert (test_id, found.check, found.level) == (7, HealthCheck.BURN_IN, HealthLevel.FAIL)
     assert (found.gpu, found.code) == (None, 999)
     assert any("can't start new thread" in line for line in machine.said)
+
+
+def test_a_machine_without_room_for_one_more_thread_fails_its_test_and_beats_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    machine.watch.disks = DiskProbe(Path("/")).read
+    machine.beat()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        machine.server.test_id = 7
+        machine.test()
+        machine.beat(2)
+    ((test_id, found),) = machine.server.tested
+    told = [(each.check.value, each.level.value, each.code) for each in found]
+    assert (test_id, told) == (7, [("burn_in", "fail", 999), ("disk", "warn", errno.EAGAIN)])
+    assert machine.server.told == [[], [("disk", None)]]
+    machine.server.test_id = 8  # one that is called off was never begun
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        machine.server.on_tested = [TooSoon("a minute")]
+        machine.beat()
+        machine.server.test_id = None
+        machine.beat()
+    assert len(machine.server.tested) == 1
 
 
 def test_what_the_driver_kept_of_before_a_test_does_not_count_in_it() -> None:
@@ -333,7 +437,7 @@ def test_gpus_are_let_go_of_before_they_are_divided() -> None:
     assert machine.library.sets == 1
     held: list[int] = []
 
-    def divide(places: Sequence[int], profiles: Sequence[str]) -> MigFailure | None:
+    def divide(order: GpuOrder, known: Sequence[str]) -> MigFailure | None:
         held.append(machine.library.sets)
         return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from bailiwick.agent.attestation import NodeAttestation
 from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.agent.heartbeat import (
@@ -15,9 +17,10 @@ from bailiwick.agent.heartbeat import (
     Heard,
     NotKnown,
     NotTaken,
+    count_missing,
 )
 from bailiwick.agent.machine.accounting import NvmlAccounting
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from tests.support.simulated_nvml import SimulatedNvml
 from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver
 from tests.unit.agent.test_counters import Tree
@@ -164,6 +167,39 @@ def test_a_report_that_is_not_taken_is_told_and_the_node_lives_on() -> None:
     loop.turns(2)
     assert loop.server.heard == ["report", "beat", "beat"]
     assert loop.said == ["n1 stays as it is known: it was larger"]
+
+
+def test_while_gpus_are_missing_it_looks_for_them_with_each_beat() -> None:
+    gpu = GpuDevice.named("NVIDIA H100 80GB HBM3")
+    whole, less = (NodeCapacity(4, 2**33, gpus=[gpu] * count) for count in (2, 1))
+    found = [less, less, less, whole, whole]
+    loop = Loop(lambda: found.pop(0))
+    loop.server.on_report = [NotTaken("it had two", (gpu.model, gpu.model))]
+    loop.turns(REREAD_BEATS + 1)
+    assert loop.server.heard[:6] == ["report", "beat", "beat", "beat", "report", "beat"]
+    assert loop.server.reported == [whole]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "count"),
+    [
+        (("a", "a"), ("a", "a"), 0),
+        (("a", "a"), ("a",), 1),
+        (("a", "a"), (), 2),
+        (("a", "a"), ("a", "b"), 1),
+        (("a", "b"), ("b", "a"), 0),
+        (("a",), ("a", "a"), 0),
+        ((), ("a",), 0),
+        (("", ""), ("a", "b"), 0),
+        (("", "a"), ("a",), 1),
+    ],
+)
+def test_gpus_are_missing_if_they_are_fewer_or_others(
+    known: tuple[str, ...], found: tuple[str, ...], count: int
+) -> None:
+    gpus = [GpuDevice.named(model) for model in found]
+    assert count_missing(known, NodeCapacity(4, 2**33, gpus=gpus)) == count
 
 
 def test_a_machine_that_changes_is_reported_again_after_a_while() -> None:

@@ -11,13 +11,14 @@ import pytest
 from bailiwick.agent.attestation import NotAccepted
 from bailiwick.agent.dividing import NotWanted
 from bailiwick.agent.health.watching import TooSoon
-from bailiwick.agent.heartbeat import Away, NotKnown
+from bailiwick.agent.heartbeat import Away, NotKnown, NotTaken
 from bailiwick.agent.minting import MintRequest
 from bailiwick.agent.server import HttpServer
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.capability import Denied
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.server.problems import PROBLEMS
 from bailiwick.vocab.errors import ErrorCode
 from bailiwick.vocab.health import HealthCheck, HealthFinding, HealthLevel
@@ -25,6 +26,7 @@ from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation
 from bailiwick.wire.answers import TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
 
+SMALL = NodeCapacity(cpu_cores=4, mem_bytes=2**33)
 PIECE = Evidence(EvidenceKind.ED25519, {"statement": b"s", "signature": b"t"})
 WISH = MintRequest(operations=(Operation.MEM_READ,), lease_id=7)
 Fails = Callable[[Exception], HttpServer]
@@ -47,13 +49,15 @@ def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fails]:
         yield set_up
 
 
-def refusal(code: ErrorCode | EdgeCode, decision: TokenDenied | None = None) -> Refusal:
+def refusal(
+    code: ErrorCode | EdgeCode, decision: TokenDenied | None = None, **details: list[str] | str
+) -> Refusal:
     row = PROBLEMS[code]
     problem = Problem(
         code=code,
         message=f"no: {code.value}",
         correlation_id="c",
-        details={},
+        details=dict(details),
         retryable=row.retryable,
         decision=decision,
     )
@@ -91,6 +95,18 @@ def test_a_refusal_of_a_proof_has_one_meaning(
     if code is not ErrorCode.CONFLICT:
         with pytest.raises(meaning):
             server.nonce("n1")
+
+
+@pytest.mark.parametrize(
+    ("details", "gpus"),
+    [({}, None), ({"gpus": []}, ()), ({"gpus": ["a", "a"]}, ("a", "a")), ({"gpus": "a"}, None)],
+)
+def test_a_report_that_is_not_taken_says_with_which_gpus_the_node_is_known(
+    fails: Fails, details: dict[str, Any], gpus: tuple[str, ...] | None
+) -> None:
+    with pytest.raises(NotTaken, match="no: conflict") as told:
+        fails(refusal(ErrorCode.CONFLICT, **details)).report("n1", SMALL)
+    assert told.value.gpus == gpus
 
 
 def test_a_node_in_no_pool_is_asked_nothing(fails: Fails) -> None:

@@ -8,6 +8,7 @@ Rules:
 - A driver that hangs takes its process with it, not the agent: the process is ended after the time
   that it was given and some more. One that cannot even be ended is left behind.
 - What a process says is read up to a bound, and believed only if it is a report.
+- A process that cannot be started has proven nothing: the GPU fails, as by one that breaks off.
 - One GPU after the other, until somebody says stop.
 """
 
@@ -98,8 +99,8 @@ class BurnIn:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        except OSError:
-            return BurnReport(BurnState.NO_LIBRARY)  # it could not even be begun: not tested
+        except OSError:  # it could not even be begun: that is no machine without CUDA
+            return BurnReport(BurnState.REFUSED, call="process", code=UNKNOWN)
         looks = int((self.start_s + self.seconds) / LOOK_S) + 1
         for _ in range(looks):
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -4,12 +4,13 @@ Rules:
 
 - It asks nothing but its arguments; the same look after the same looks gives the same findings.
 - A GPU is known by its UUID and told by its place in the node's inventory. One that was there and
-  is not, or does not answer, is a finding of the driver.
+  is not, or does not answer, is a finding of the driver. So are those that only the node's
+  inventory still knows, because the agent began without them: they are told as a number.
 - A finding stays as long as its cause does. An XID is over in a moment: it counts for a while.
 - Heat and a link that is down fail a machine only if they last; until then they warn.
 - What a job can do to a disk (fill it, keep it busy) only warns: else whoever runs a job could
   have the machine taken out of service. It fails only where the agent's own small file cannot be
-  written, it lasts, and nothing of any job is left there to blame.
+  written, it lasts, and surely nothing of any job is left there to blame.
 - A number that cannot be true is left out, as is what the driver does not tell: never guessed.
 - No more findings than can be told, the gravest first.
 """
@@ -43,7 +44,10 @@ _SICK: Final = (IRQ_ISSUE, OPERATING_SYSTEM, UNKNOWN)
 _FABRIC_STARTING, _FABRIC_DONE = 2, 3
 _FAIL, _WARN = HealthLevel.FAIL, HealthLevel.WARN
 _JOBS_CAN: Final = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT, errno.ENOMEM, errno.ENFILE, errno.EMFILE)
+    (
+        *(errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT),
+        *(errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.EAGAIN),
+    )
 )
 """Errors of writing that a job alone can cause, on a disk that is sound."""
 _DISK: Final = ("", "disk")
@@ -85,7 +89,10 @@ class HealthReadings:
     """How far its clock is from the server's (``offset_ms``), give or take ``error_ms``."""
     at_ms: int = 0
     jobs: int | None = None
-    """Of how many jobs something is there; nothing where nobody can say."""
+    """Of how many jobs something is on the disks; nothing where nobody can say, as where a job
+    can leave files outside its folder."""
+    missing: int = 0
+    """GPUs that the node is known with, and that the machine was not reported with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,22 @@ class _Look:
     # -- driver and XIDs ------------------------------------------------------------------------
 
     def driver(self) -> Iterator[HealthFinding]:
-        """GPUs that were there and do not answer."""
+        """GPUs that were there and do not answer, and those that cannot tell how they are."""
+        silent = tuple(self._silent())
+        yield from silent
+        others = self._readings.missing - sum(each.value for each in silent)
+        if others > 0:  # the agent has never seen them
+            yield HealthFinding(HealthCheck.DRIVER, _FAIL, value=others)
+        for uuid, device in self.devices.items():
+            errors = _mapping(device.get("errors"))
+            gone = [code for code in _GONE if code in errors.values()]
+            if gone:
+                yield _driver(_FAIL, self._place(uuid), gone[0])
+            elif errors.get("temperature") in _SICK:  # what every GPU can tell
+                yield _driver(_WARN, self._place(uuid), errors["temperature"])
+
+    def _silent(self) -> Iterator[HealthFinding]:
+        """GPUs that were there and are not listed, or have no name any more."""
         known = len(self._before.places)
         if not self._is_read:
             if known:
@@ -172,13 +194,6 @@ class _Look:
         strange = codes[len(missing) :]
         if strange:  # counted by the driver, and never known
             yield HealthFinding(HealthCheck.DRIVER, _FAIL, value=len(strange), code=strange[0])
-        for uuid, device in self.devices.items():
-            errors = _mapping(device.get("errors"))
-            gone = [code for code in _GONE if code in errors.values()]
-            if gone:
-                yield _driver(_FAIL, self._place(uuid), gone[0])
-            elif errors.get("temperature") in _SICK:  # what every GPU can tell
-                yield _driver(_WARN, self._place(uuid), errors["temperature"])
 
     def _remembered(self) -> dict[tuple[str, int], tuple[int, int]]:
         now, since = self._readings.at_ms, self._readings.at_ms - self._limits.xid_hold_ms

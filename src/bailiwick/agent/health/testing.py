@@ -6,7 +6,8 @@ Rules:
   beside the heartbeats; what it found is told until that was heard.
 - What the driver reported before a test does not count in it: who repaired the machine knows it.
 - A test that is not wanted any more is stopped, and the next one begins anew.
-- A burn-in that breaks off fails the test: nobody may take it for one that found nothing.
+- A burn-in that breaks off, or cannot begin, fails the test: nobody may take it for one that found
+  nothing.
 - The burn-in comes first, then a look at everything: what it brought to light is seen.
 """
 
@@ -43,7 +44,10 @@ class BurnInThread:
         self._thread = threading.Thread(
             target=self._run, args=(burn_in, gpus), name="burn-in", daemon=True
         )
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # no room for one more thread: it is not begun
+            say(f"the burn-in cannot begin: {error}")
 
     def _run(self, burn_in: BurnIn, gpus: tuple[BurnInGpu, ...]) -> None:
         try:
@@ -58,7 +62,8 @@ class BurnInThread:
     def stop(self) -> None:
         """End it soon."""
         self._stop.set()
-        self._thread.join(STOP_S)
+        if self._thread.is_alive():
+            self._thread.join(STOP_S)
 
 
 @dataclass(slots=True)
@@ -137,9 +142,12 @@ class MachineHealth:
         self.testing.turn(node, server, test_id=test_id)
         self.watch.turn(node, server)
 
-    def reported(self) -> None:
-        """The machine was reported anew: the server may know nothing of its health."""
-        self.watch.tell_again()
+    def reported(self, *, missing: int) -> None:
+        """The machine was reported anew: the server may know nothing of its health.
+
+        Its node is known with so many GPUs that were not found for that.
+        """
+        self.watch.tell_again(missing=missing)
 
     def let_go(self) -> None:
         """Hold no GPU open."""

@@ -66,6 +66,8 @@ class HealthWatch:
     """Of how many jobs something is on this machine, if anybody can say."""
     can_test: bool = True
     """Whether it stays long enough to be tested."""
+    _missing: int = 0
+    """GPUs that the node is known with, and that the machine was not reported with."""
     _memory: HealthMemory = field(default_factory=HealthMemory)
     _read: Mapping[str, Any] = field(default_factory=dict)
     _found: Findings = ()
@@ -99,7 +101,7 @@ class HealthWatch:
         self._read = self.gpus.read()
         jobs = self.jobs()  # before the disks: of one that goes meanwhile nothing is blamed on them
         told = self.disks(), self.clock(), self._looked_ms
-        readings = HealthReadings(self._read, *told, jobs)
+        readings = HealthReadings(self._read, *told, jobs, self._missing)
         self._found, self._memory = judge_health(readings, self.limits, memory=self._memory)
         return self._found
 
@@ -113,8 +115,14 @@ class HealthWatch:
         """How many GPUs the driver counts."""
         return len(self._read.get("devices") or ())
 
-    def tell_again(self) -> None:
-        """The server may have forgotten: what is wrong is told with the next turn."""
+    def tell_again(self, *, missing: int) -> None:
+        """The server may have forgotten: what is wrong is told with the next turn.
+
+        It knows the node with so many GPUs that are not there; if those are others than before, it
+        is looked at once.
+        """
+        if missing != self._missing:
+            self._missing, self._looked_ms = missing, None
         self._told = None
 
     def forget_xids(self) -> None:

@@ -281,7 +281,10 @@ class DiskProbe:
                 told["write_error"] = probe_folder(folder)
 
         thread = threading.Thread(target=look, name="disk-probe", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # no room for one more thread, which a job alone can bring about
+            return {"path": str(folder), "write_error": errno.EAGAIN}
         thread.join(self._wait_s)
         if thread.is_alive():
             self._hung[folder] = thread

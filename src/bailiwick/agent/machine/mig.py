@@ -8,7 +8,8 @@ Rules:
   tells profiles of a whole GPU; else before any instance is made, and the mode is as it was.
 - Each GPU instance has one compute instance, over all of it.
 - The largest instances are made first. If they do not all fit, or the driver refuses one, what was
-  there before is made again as far as the driver lets it, and the failure is told all the same.
+  there before is made again as far as the driver lets it (a GPU that was whole is whole again), and
+  the failure is told all the same.
 - A mode that counts only after a reset is told as that: nothing here resets a GPU.
 - Whatever the driver says comes out as one word, never as an exception.
 """
@@ -204,12 +205,18 @@ def shape_gpu(device: MigDevice, profiles: Sequence[str]) -> None:
     if device.modes() != (True, True):
         device.set_mode(divided=True)
     try:
-        _check_known(device.profiles(), profiles)
+        _divide(device, profiles)
     except MigRefused:
         if not now:
-            with contextlib.suppress(MigRefused):  # the unknown name is what is to be told
+            with contextlib.suppress(MigRefused):  # the first refusal is what is to be told
+                device.clear()
                 device.set_mode(divided=False)
         raise
+
+
+def _divide(device: MigDevice, profiles: Sequence[str]) -> None:
+    """Give a GPU whose mode is on these instances; refused, it has those of before."""
+    _check_known(device.profiles(), profiles)
     before = device.layout()
     if before == sorted(profiles):
         return

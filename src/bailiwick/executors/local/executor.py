@@ -97,7 +97,7 @@ class LocalExecutor:
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._separation = Separation(self._root, apart or Apart(mode=JobMode.TRUSTED))
-        self.mode = self._separation.mode
+        self.mode, self.keeps_files_in = self._separation.mode, self._separation.keeps_files_in
         self._waits = waits or TeardownWaits()
         self._starter = Starter(self._root)
         self._parent = find_parent(cgroup)

@@ -69,6 +69,12 @@ class Separation:
             if self.mode is JobMode.USERS:
                 self._elsewhere = open_work_root(name)
 
+    @property
+    def keeps_files_in(self) -> bool:
+        """Whether a job can leave nothing on the machine's disks but in its own folder."""
+        is_walled = self.mode is JobMode.SANDBOX and not self._apart.host_members
+        return is_walled and not any(folder.is_writable for folder in self._apart.shown)
+
     def own_of(self, lease_id: int) -> Path:
         """Where the own files of a lease's job lie."""
         folder = self._root / str(lease_id)

@@ -2,7 +2,8 @@
 
 Rules:
 
-- Said again it changes nothing. Another machine under the same name is refused.
+- Said again it changes nothing. Another machine under the same name is refused; where its own agent
+  had reported the node, the refusal has the GPUs that it is known with.
 - What a node's labels say of who runs jobs there is taken from its own agent alone.
 """
 
@@ -29,6 +30,18 @@ from bailiwick.vocab.errors import Conflict, InvalidValue
 REPORTED: Final = "agent"
 """The heartbeat label's value of a node that its own agent reported."""
 _AGAIN: Final = "an operator drains it and has it depart; then it can report again"
+
+
+class OtherInventory(Conflict):
+    """The node is known with another inventory; ``gpus`` are the models that it is known with.
+
+    Nothing where an operator registered it: what he calls a GPU is not what its driver does.
+    """
+
+    def __init__(self, node: str, known: NodeCapacity) -> None:
+        super().__init__("node", node, "is known with another inventory", hint=_AGAIN)
+        is_reported = known.labels.get(HEARTBEAT_LABEL) == REPORTED
+        self.gpus = tuple(gpu.model for gpu in known.gpus) if is_reported else None
 
 
 async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
@@ -65,7 +78,7 @@ async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
 
     found = await caller.read(read)
     if found is not None and not is_same_machine(found, wanted):
-        raise Conflict("node", node, "is known with another inventory", hint=_AGAIN)
+        raise OtherInventory(node, found)
     if found is not None and found.labels.get(EXECUTOR_LABEL) != wanted.labels.get(EXECUTOR_LABEL):
         raise Conflict("node", node, "is known with another executor, or none", hint=_AGAIN)
     mode = None if found is None else found.labels.get(JOB_MODE_LABEL)
