@@ -23,7 +23,7 @@ from typing import Final, Protocol
 from bailiwick.agent.attestation import NodeAttestation, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
 from bailiwick.agent.dividing import GpuDividing, GpuOrder, MigServer
-from bailiwick.agent.health.testing import MachineHealth
+from bailiwick.agent.health.testing import MachineHealth, NoHealth
 from bailiwick.agent.health.watching import HealthServer
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import NodeCapacity
@@ -91,7 +91,7 @@ class Beating:
     """Proves which machine this is, when it is asked."""
     dividing: GpuDividing | None = None
     """Divides its GPUs, when it is told to."""
-    health: MachineHealth | None = None
+    health: MachineHealth | NoHealth | None = None
     """Looks what is wrong with it, and tests it when it is told to."""
     _reported: NodeCapacity | None = None
     _known: Sequence[str] = ()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bailiwick.agent.attestation import NodeAttestation, Prover
     from bailiwick.agent.dividing import GpuOrder
-    from bailiwick.agent.health.testing import MachineHealth
+    from bailiwick.agent.health.testing import MachineHealth, NoHealth
     from bailiwick.agent.server import HttpServer
     from bailiwick.attestation.evidence import Evidence
     from bailiwick.executors.local.executor import LocalExecutor
@@ -157,20 +157,20 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
 @contextmanager
 def health_of(
     options: AgentOptions, fleet: HttpServer, *, executor: LocalExecutor | None, say: Say
-) -> Iterator[MachineHealth | None]:
+) -> Iterator[MachineHealth | NoHealth]:
     """Who looks what is wrong with this machine, and tests it; nobody, if that is not wanted."""
     from bailiwick.agent.health.limits import limits_given
+    from bailiwick.agent.health.testing import MachineHealth, NodeTesting, NoHealth
 
     limits = limits_given(options.health_limit or ())
     if not options.health:
         if options.health_limit:
             raise InvalidValue("--health-limit", options.health_limit, "no --no-health beside it")
-        yield None
+        yield NoHealth(say)
         return
     import time
 
     from bailiwick.agent.health.burn_in import BurnIn
-    from bailiwick.agent.health.testing import MachineHealth, NodeTesting
     from bailiwick.agent.health.watching import HealthWatch
     from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
 

@@ -14,7 +14,7 @@ import pytest
 from bailiwick.agent.dividing import GpuDividing, GpuOrder, NotWanted
 from bailiwick.agent.health.burn_in import BurnIn, BurnInGpu
 from bailiwick.agent.health.limits import HealthLimits
-from bailiwick.agent.health.testing import MachineHealth, NodeTesting
+from bailiwick.agent.health.testing import MachineHealth, NodeTesting, NoHealth
 from bailiwick.agent.health.watching import HealthWatch, TooSoon
 from bailiwick.agent.heartbeat import Away, Beating, Heard, NotKnown, NotTaken
 from bailiwick.agent.machine.health import DiskProbe, NvmlHealth
@@ -35,6 +35,7 @@ class HealthEar(ScriptedServer):
     def __init__(self) -> None:
         super().__init__()
         self.test_id: int | None = None
+        self.can_test = True
         self.order: GpuOrder | None = None
         self.told: list[list[tuple[str, int | None]]] = []
         self.tested: list[tuple[int, tuple[HealthFinding, ...]]] = []
@@ -47,7 +48,7 @@ class HealthEar(ScriptedServer):
     def tell_health(
         self, node: str, findings: tuple[HealthFinding, ...], *, can_test: bool
     ) -> None:
-        assert (node, can_test) == ("n1", True)
+        assert (node, can_test) == ("n1", self.can_test)
         if self.on_health:
             raise self.on_health.pop(0)
         self.told.append([(each.check.value, each.gpu) for each in findings])
@@ -155,7 +156,8 @@ class Machine:
 
     def settle(self) -> None:
         """Let a burn-in that has nothing to wait for come to its end."""
-        test = self.loop.health.testing._test if self.loop.health else None
+        assert isinstance(self.loop.health, MachineHealth)
+        test = self.loop.health.testing._test
         if test is not None:
             test.burning._thread.join(30)
 
@@ -288,6 +290,22 @@ def test_a_server_that_heard_enough_for_now_is_told_later_and_is_not_away() -> N
 def test_a_server_that_forgot_the_node_is_told_again() -> None:
     machine = Machine()
     machine.beat(2)
+    machine.server.on_beat = [NotKnown()]
+    machine.beat(3)
+    assert machine.server.told == [[], []]
+
+
+def test_where_nobody_looks_it_is_told_that_no_test_is_owed() -> None:
+    machine = Machine((CheckedGpu(), CheckedGpu(answers={"handle": 15})))
+    machine.server.can_test = False
+    machine.loop.health = NoHealth(machine.said.append)
+    machine.server.on_health = [TooSoon(), Away("it went"), NotKnown()]
+    machine.server.test_id = 7
+    machine.beat(5)
+    assert machine.server.told == [[]]
+    machine.beat(3)
+    assert machine.server.told == [[]]
+    assert machine.server.tested == []
     machine.server.on_beat = [NotKnown()]
     machine.beat(3)
     assert machine.server.told == [[], []]

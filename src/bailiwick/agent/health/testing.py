@@ -152,3 +152,32 @@ class MachineHealth:
     def let_go(self) -> None:
         """Hold no GPU open."""
         self.watch.let_go()
+
+
+@dataclass(slots=True)
+class NoHealth:
+    """What a heartbeat has to do with health where nobody looks: that no test is owed is told."""
+
+    say: Callable[[str], None]
+    _is_told: bool = False
+
+    def turn(self, node: str, server: HealthServer, *, test_id: int | None) -> None:
+        """Say that the machine cannot be tested, once after each report of it."""
+        del test_id
+        if self._is_told:
+            return
+        try:
+            server.tell_health(node, (), can_test=False)
+        except TooSoon:
+            return
+        except NotWanted as error:
+            self.say(f"the server does not want to know that nobody looks: {error}")
+        self._is_told = True
+
+    def reported(self, *, missing: int) -> None:
+        """The machine was reported anew: the server may know nothing."""
+        del missing
+        self._is_told = False
+
+    def let_go(self) -> None:
+        """Nothing is held open."""
