@@ -347,7 +347,7 @@ CATALOG: Final = (
         _H,
         _R,
         (ACTION, "status_class"),
-        "How long requests took, where they were answered.",
+        "How long requests took, where they were answered; what an app answered is not told.",
         _SECONDS,
     ),
     Spec("bailiwick_request_errors_total", _C, _R, ("status",), "Requests that ended in an error."),
