@@ -214,6 +214,13 @@ def test_every_objective_is_told_and_has_a_fast_and_a_slow_alert() -> None:
     assert {*told} == found.keys()
 
 
+def test_slow_are_only_those_that_are_not_to_take_their_time() -> None:
+    (found,) = [each for rule, each in selected() if rule.get("alert") == "BailiwickSlowRequests"]
+    (left_out,) = [each for each in found.matchers.matchers if each.name == ACTION]
+    assert str(left_out.op) == "MatchOp.NotRe"
+    assert left_out.value.split("|") == sorted(n for n, each in ACTIONS.items() if each.lasts)
+
+
 def test_a_bound_of_an_objective_is_a_bound_that_is_counted() -> None:
     buckets = {spec.name + "_bucket": spec.buckets for spec in CATALOG}
     for rule, each in selected():
