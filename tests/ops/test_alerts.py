@@ -11,6 +11,8 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
+from bailiwick.cli.commands.quota import parse_ceiling
+from bailiwick.kernel.settings import Settings
 from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, MetricKind
 from bailiwick.telemetry.signals import (
     ATTESTATION_SIGNALS,
@@ -19,7 +21,7 @@ from bailiwick.telemetry.signals import (
     Signal,
 )
 from bailiwick.tools.isolation_audit import AUDIT_METRICS
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import PreemptionReason, Priority
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
 
@@ -202,6 +204,17 @@ def test_every_alert_has_its_section_and_leads_there() -> None:
     assert all(text.strip() for text in told.values())
     for rule in rules():
         assert rule["annotations"]["runbook"] == f"docs/alerts.md#{rule['alert'].lower()}"
+
+
+def test_who_preempts_too_much_is_stopped_by_what_is_his_own() -> None:
+    """Not by a setting of the fleet: what both texts say to type is a ceiling of one tenant."""
+    (rule,) = [each for each in rules() if each["alert"] == "BailiwickPriorityPreemptionStorm"]
+    section = (DOCS / "alerts.md").read_text().partition(f"### {rule['alert']}\n")[2]
+    for text in (rule["annotations"]["next"], section.partition("\n### ")[0]):
+        (typed,) = re.findall(r"bailiwick (quota set (\w+)=(\w+)) --tenant TENANT", text)
+        _, name, value = typed
+        assert (name, parse_ceiling(name, value)) == ("priority_max", value)
+        assert Priority(value).rank < Settings().preempt_from.rank
 
 
 def test_every_objective_is_told_and_has_a_fast_and_a_slow_alert() -> None:
