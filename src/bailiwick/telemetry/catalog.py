@@ -293,8 +293,9 @@ CATALOG: Final = (
         _G,
         _J,
         ("check", "level"),
-        "Nodes on which a check found something, by how bad it is.",
+        "Nodes on which a check found something, by how bad it is; a node counts for each check.",
     ),
+    Spec("bailiwick_health_failing_nodes", _G, _J, (), "Nodes that one check or more fails."),
     Spec("bailiwick_health_drained_nodes", _G, _J, (), "Nodes that were drained for their health."),
     Spec(
         "bailiwick_health_held_back_nodes",
