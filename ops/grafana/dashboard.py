@@ -182,7 +182,7 @@ ROWS: Final = (
             ),
             Panel(
                 "Requests",
-                "A second, by how they ended.",
+                "A second, by how they ended. What apps answered is not among them.",
                 (
                     (
                         f"sum by (status_class) (rate(bailiwick_request_seconds_count{RATE}))",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pytest
 
 from bailiwick.kernel import Tick
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.server.http.gauges import GaugeReader
 from tests.contract.test_mig import MACHINE
 from tests.contract.test_operating import as_node
 from tests.support.http_house import HttpHouse, http_house
+from tests.support.waiting import WAIT_S
 
 OPERATOR = "fleet_operator"
 ECC = {"check": "ecc", "level": "fail", "gpu": 0, "value": 2, "limit": 0, "code": 0}
@@ -131,6 +135,20 @@ def test_health_is_told_to_who_may_read_the_fleet(house: HttpHouse, node: dict[s
     tell(house, node, HOT)
     assert shown(house)["health"]["findings"] == [HOT]
     assert shown(house, "project_member@lab").get("health") is None
+
+
+def test_a_node_that_two_checks_fail_is_told_as_one_node(
+    house: HttpHouse, node: dict[str, str]
+) -> None:
+    def told() -> tuple[Any, Any]:
+        reader = GaugeReader(Gateway(house.runner, wait_s=WAIT_S), wait_s=WAIT_S)
+        found = asyncio.run(reader.read(None)).values
+        return found["bailiwick_health_failing_nodes"], found["bailiwick_node_health_findings"]
+
+    tell(house, node, HOT)
+    assert told() == ({(): 0}, {("thermal", "warn"): 1})
+    assert tell(house, node, HOT, ECC, {**ECC, "check": "xid", "code": 79}).status_code == 200
+    assert told() == ({(): 1}, {("thermal", "warn"): 1, ("ecc", "fail"): 1, ("xid", "fail"): 1})
 
 
 def test_a_ticket_tells_what_was_found_and_names_no_tenant(

@@ -181,6 +181,23 @@ def test_every_error_is_described_once_with_all_its_codes(document: Any) -> None
         assert told == {"$ref": "#/components/schemas/Problem"}
 
 
+def takes_wait_s(document: Any, operation: Any) -> bool:
+    """Whether its query or its body says for how long the answer may be held back."""
+    named = {each.get("name") for each in operation.get("parameters", ())}
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    model = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    taken = document["components"]["schemas"].get(model, {}).get("properties", {})
+    return "wait_s" in named | {*taken}
+
+
+def test_an_action_waits_if_it_may_be_asked_to(document: Any) -> None:
+    asked = {op["operationId"] for _, op in operations_of(document) if takes_wait_s(document, op)}
+    assert asked == {each.operation_id for each in ACTIONS.values() if each.waits}
+    lasting = {each.name for each in ACTIONS.values() if each.lasts}
+    assert lasting >= {"node.work", "record.watch", "instance_endpoint.get"}
+    assert not lasting & {"lease.request", "node.beat", "instance_endpoint.list"}
+
+
 def test_the_stream_says_which_events_it_carries(document: Any) -> None:
     ok = document["paths"]["/v1/watch"]["get"]["responses"]["200"]
     stream, schemas = ok["content"]["text/event-stream"], document["components"]["schemas"]

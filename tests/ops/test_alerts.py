@@ -11,6 +11,9 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
+from bailiwick.cli.commands.quota import parse_ceiling
+from bailiwick.kernel.health import rules as rules_of_health
+from bailiwick.kernel.settings import Settings
 from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, MetricKind
 from bailiwick.telemetry.signals import (
     ATTESTATION_SIGNALS,
@@ -19,7 +22,8 @@ from bailiwick.telemetry.signals import (
     Signal,
 )
 from bailiwick.tools.isolation_audit import AUDIT_METRICS
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.health import EVICTED_BY
+from bailiwick.vocab.words import PreemptionReason, Priority
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
 
@@ -204,6 +208,31 @@ def test_every_alert_has_its_section_and_leads_there() -> None:
         assert rule["annotations"]["runbook"] == f"docs/alerts.md#{rule['alert'].lower()}"
 
 
+def texts_about(name: str) -> tuple[str, str]:
+    """What a rule says to look at, and its section of the page."""
+    (rule,) = [each for each in rules() if each["alert"] == name]
+    section = (DOCS / "alerts.md").read_text().partition(f"### {name}\n")[2]
+    return rule["annotations"]["next"], section.partition("\n### ")[0]
+
+
+def test_a_drain_that_nobody_ordered_is_told_from_one_that_somebody_did() -> None:
+    """Nodes that fail a health check are drained for the reason of an operator's drain."""
+    assert rules_of_health.REASON is PreemptionReason.OPERATOR_DRAIN
+    for text in texts_about("BailiwickOperatorDrainBurst"):
+        words = ("preemptor", EVICTED_BY, "node_health_changed", "operator", "node_mode_changed")
+        places = [text.index(word) for word in words]
+        assert places == sorted(places), "each with the record that leads on from it"
+
+
+def test_who_preempts_too_much_is_stopped_by_what_is_his_own() -> None:
+    """Not by a setting of the fleet: what both texts say to type is a ceiling of one tenant."""
+    for text in texts_about("BailiwickPriorityPreemptionStorm"):
+        (typed,) = re.findall(r"bailiwick (quota set (\w+)=(\w+)) --tenant TENANT", text)
+        _, name, value = typed
+        assert (name, parse_ceiling(name, value)) == ("priority_max", value)
+        assert Priority(value).rank < Settings().preempt_from.rank
+
+
 def test_every_objective_is_told_and_has_a_fast_and_a_slow_alert() -> None:
     found: dict[str, set[str]] = {}
     for rule in rules():
@@ -212,6 +241,13 @@ def test_every_objective_is_told_and_has_a_fast_and_a_slow_alert() -> None:
     assert all(ends == {"BurnFast", "BurnSlow"} for ends in found.values())
     told = re.findall(r"^\| `(\w+)` \|", (DOCS / "slo.md").read_text(), flags=re.MULTILINE)
     assert {*told} == found.keys()
+
+
+def test_slow_are_only_those_that_are_not_to_take_their_time() -> None:
+    (found,) = [each for rule, each in selected() if rule.get("alert") == "BailiwickSlowRequests"]
+    (left_out,) = [each for each in found.matchers.matchers if each.name == ACTION]
+    assert str(left_out.op) == "MatchOp.NotRe"
+    assert left_out.value.split("|") == sorted(n for n, each in ACTIONS.items() if each.lasts)
 
 
 def test_a_bound_of_an_objective_is_a_bound_that_is_counted() -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
+from bailiwick.cli.commands.up import UpOptions
 from ops.grafana.dashboard import FILE, HEIGHT, ROWS, WIDTH, make_dashboard, spell_dashboard
 from tests.ops.test_alerts import WORDS, selectors, series
+from tests.processes.harness import Server, running
 from tests.support.tools import need
 
 OPS = Path(__file__).resolve().parents[2] / "ops"
@@ -76,7 +80,6 @@ def test_prometheus_takes_the_stacks_configuration(tmp_path: Path) -> None:
     (tmp_path / "prometheus.yml").write_bytes((STACK / "prometheus.yml").read_bytes())
     for name in load("prometheus.yml")["rule_files"]:
         (tmp_path / name).write_bytes((OPS / "prometheus" / name).read_bytes())
-    (tmp_path / "bailiwick.token").write_text("t")
     ran = subprocess.run(
         ["promtool", "check", "config", str(tmp_path / "prometheus.yml")],
         capture_output=True,
@@ -88,7 +91,7 @@ def test_prometheus_takes_the_stacks_configuration(tmp_path: Path) -> None:
 
 
 def test_whatever_a_service_mounts_is_there() -> None:
-    made_by_hand = {"./secrets/bailiwick.token", "./logs"}
+    made_by_hand = {"./logs"}
     compose = load("compose.yaml")
     mounts = [each for service in compose["services"].values() for each in service["volumes"]]
     for mount in mounts:
@@ -97,6 +100,50 @@ def test_whatever_a_service_mounts_is_there() -> None:
             assert (STACK / source).is_file(), source
         elif not source.startswith("."):
             assert source in compose["volumes"], source
+
+
+def on_loopback() -> set[str]:
+    """The addresses of this machine at which the stack listens."""
+    services = load("compose.yaml")["services"]
+    ports = [each for service in services.values() for each in service.get("ports", ())]
+    found = {each.rpartition(":")[0] for each in ports}
+    told = [each for service in services.values() for each in service.get("command", ())]
+    found |= {each.partition("=")[2] for each in told if each.startswith("--web.listen-address=")}
+    grafana = services["grafana"]["environment"]
+    return found | {f"{grafana['GF_SERVER_HTTP_ADDR']}:{grafana['GF_SERVER_HTTP_PORT']}"}
+
+
+def test_all_of_the_stack_listens_on_loopback_only() -> None:
+    assert on_loopback() == {f"127.0.0.1:{port}" for port in (3000, 3100, 3200, 4318, 9090)}
+
+
+def test_a_service_that_names_loopback_is_on_the_machines_own_network() -> None:
+    """In a network of its own that address is the container itself."""
+    for name, service in load("compose.yaml")["services"].items():
+        sources = [STACK / each.split(":")[0] for each in service["volumes"]]
+        told = "".join(each.read_text() for each in sources if each.suffix in (".yml", ".yaml"))
+        names_it = re.search(r"127\.0\.0\.1|localhost", told + str(service.get("command")))
+        assert (service.get("network_mode") == "host") == bool(names_it), name
+        assert "host.docker.internal" not in told
+        assert not (names_it and "ports" in service), "it has no ports to publish"
+
+
+def test_prometheus_asks_where_a_server_listens_that_is_started_as_the_page_says(
+    tmp_path: Path,
+) -> None:
+    page = (OPS.parent / "docs" / "observability.md").read_text()
+    (words,) = re.findall(r"^\$ bailiwick up (.+) 2>> logs/bailiwick\.log$", page, re.MULTILINE)
+    (job,) = load("prometheus.yml")["scrape_configs"]
+    (target,) = job["static_configs"][0]["targets"]
+    assert not {"--host", "--port"} & {*words.split()}
+    default = next(each.default for each in fields(UpOptions) if each.name == "port")
+    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"), *words.split())
+    with running(server):
+        listens, _, _ = server.address.rpartition(":")
+        assert f"{listens}:{default}" == f"{job.get('scheme', 'http')}://{target}"
+        assert "authorization" not in job
+        told = httpx2.get(server.address + job.get("metrics_path", "/metrics"))
+        assert (told.status_code, "bailiwick_nodes" in told.text) == (200, True)
 
 
 @pytest.mark.parametrize("name", [*FILES, "grafana/datasources.yaml"])
@@ -108,7 +155,10 @@ def test_one_part_names_only_services_of_the_stack_and_their_ports(name: str) ->
     }
     otlp = load("tempo.yaml")["distributor"]["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
     services = load("compose.yaml")["services"]
-    for host, port in re.findall(r"http://([a-z]+):(\d+)", (STACK / name).read_text()):
+    near = {address.rpartition(":")[2] for address in on_loopback()}
+    told = (STACK / name).read_text()
+    assert {*re.findall(r"http://127\.0\.0\.1:(\d+)", told)} <= near
+    for host, port in re.findall(r"http://([a-z]+):(\d+)", told):
         assert host in services
         assert port in (listens[host], otlp.split(":")[1] if host == "tempo" else None)
 

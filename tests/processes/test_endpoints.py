@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,6 +54,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.say(302, b"", Location="https://elsewhere.example/")
         if self.path == "/big":
             return self.say(200, bytes(range(256)) * 20_000)
+        if self.path == "/broken":
+            return self.say(500, b"the app broke")
         if self.path == "/hold":
             held.wait(60)
             return self.say(200, b"held")
@@ -291,6 +294,31 @@ def test_what_is_no_http_and_what_is_cut_short_is_not_told_as_whole(story: Story
         story.member.ask("/short")
 
 
+def faults(server: Server) -> dict[str, float]:
+    """What a server counts as faults of its own, by series."""
+    told = httpx2.get(f"{server.address}/metrics").text.splitlines()
+    rows = [line.rpartition(" ") for line in told if re.search(r'status(_class)?="5', line)]
+    counts = {name: float(value) for name, _, value in rows if re.search("(_total|_count){", name)}
+    return {name: value for name, value in counts.items() if value}
+
+
+def test_an_app_that_breaks_is_no_fault_of_the_servers_and_the_platforms_answer_is(
+    story: Story,
+) -> None:
+    series = (
+        'bailiwick_request_errors_total{status="503"}',
+        'bailiwick_request_seconds_count{action="instance_endpoint.get",status_class="5xx"}',
+    )
+    before = faults(story.server)
+    broken = story.member.ask("/broken")
+    assert (broken.status_code, broken.text) == (500, "the app broke")
+    assert broken.headers["x-bailiwick-endpoint"] == "web"
+    assert story.member.ask(name="none").status_code == 503
+    expected = before | {each: before.get(each, 0) + 1 for each in series}
+    until(lambda: faults(story.server) == expected, "the platform's own is counted, and no other")
+    assert "was answered with 500" not in story.server.errors
+
+
 def test_a_replica_that_follows_passes_all_of_it_on(story: Story) -> None:
     second = Server(story.folder, "two", "--data-dir", str(story.folder / "data"))
     with running(second):
@@ -306,6 +334,9 @@ def test_a_replica_that_follows_passes_all_of_it_on(story: Story) -> None:
             assert story.member.token not in json.dumps(told)
         assert through.ask("/big").content == bytes(range(256)) * 20_000
         assert through.ask("/away").headers["location"].endswith("/endpoints/web/echo?from=away")
+        before = faults(second)
+        assert through.ask("/broken").status_code == 500
+        assert faults(second) == before
         with pytest.raises(httpx2.RemoteProtocolError):
             through.ask("/short")
         assert Opened(second, story.stranger.token, story.path).ask().status_code == 404

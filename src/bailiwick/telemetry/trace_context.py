@@ -39,6 +39,8 @@ class TraceContext:
     action: str | None = None
     is_passed_on: bool = False
     """Whether another replica answered, and counts it."""
+    is_apps_answer: bool = False
+    """Whether it was an app that answered: what it says is no word about the server."""
 
     @property
     def correlation_id(self) -> str:
@@ -83,6 +85,13 @@ def note_passed_on() -> None:
     context = CURRENT.get()
     if context is not None:
         context.is_passed_on = True
+
+
+def note_apps_answer() -> None:
+    """It is an app of a tenant that answers this request."""
+    context = CURRENT.get()
+    if context is not None:
+        context.is_apps_answer = True
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from bailiwick.server.http.edge import HEADER, spell_problem
 from bailiwick.server.http.passing import MARK, is_passed_on, split_target
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
-from bailiwick.telemetry.trace_context import note_passed_on
+from bailiwick.telemetry.trace_context import note_apps_answer, note_passed_on
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.wire.actions.cells import CELLS
 from bailiwick.wire.actions.isolation import ISOLATION_SEARCH
@@ -173,6 +173,8 @@ class Forward:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return _lost(request, leader, error)
         note_passed_on()
+        if MARK in found.headers:
+            note_apps_answer()
         brought = {*TO_CALLER, *GUARDS, *_BROUGHT_BACK, MARK} - {HEADER}
         told = {name: found.headers[name] for name in brought if name in found.headers}
         after = BackgroundTask(found.aclose)

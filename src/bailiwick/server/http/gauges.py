@@ -29,7 +29,7 @@ from bailiwick.telemetry.metrics import Fact, Gauges
 from bailiwick.vocab.bookings import BookingPhase
 from bailiwick.vocab.cells import CellStanding
 from bailiwick.vocab.errors import BailiwickError
-from bailiwick.vocab.health import NodeTestOutcome
+from bailiwick.vocab.health import NodeTestOutcome, has_failed
 from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
 from bailiwick.vocab.values import MILLI, NodeId
 from bailiwick.vocab.words import LEASE_CLASSES, PendingReason
@@ -137,13 +137,15 @@ def _fleet(gauges: Gauges, view: View) -> None:
 def _health(gauges: Gauges, state: State) -> None:
     book = state.health
     gauges.values["bailiwick_node_health_findings"] = {}  # told even if there is none left
-    failed = 0
+    failed = failing = 0
     for node, found in book.nodes.items():
         if node in book.away:
             continue
         failed += found.verdict in (NodeTestOutcome.FAILED, NodeTestOutcome.TIMED_OUT)
+        failing += has_failed(found.findings)
         for check, level in {(each.check.value, each.level.value) for each in found.findings}:
             gauges.add("bailiwick_node_health_findings", 1, check, level)
+    gauges.put("bailiwick_health_failing_nodes", failing)
     gauges.put("bailiwick_health_drained_nodes", len(book.drained))
     gauges.put("bailiwick_health_held_back_nodes", len(book.held_back))
     gauges.put("bailiwick_node_test_failed_nodes", failed)

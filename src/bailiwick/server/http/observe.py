@@ -8,6 +8,8 @@ Rules:
   the wait ends, it was a wait: one that was given up after ten seconds is what a slow kernel is.
   A replica that only follows refuses at once; that is no decision, and would look like a fast one.
 - A request that the leader answers is counted there. The replica that passed it on has its span.
+- An app's answer is neither counted nor logged, and no failure: a tenant's app that breaks is no
+  fault of the server's, and its traffic would hide one. What the platform answers in its place is.
 - Without telemetry nothing here does anything.
 """
 
@@ -66,11 +68,12 @@ class Observe:
         finally:
             taken = time.perf_counter() - begun
             action = context.action or OPEN_PATHS.get((scope["method"], scope["path"]), "other")
-            span.name, span.is_failed = action, status >= 500 or not status
+            is_ours = not context.is_apps_answer
+            span.name, span.is_failed = action, not status or (status >= 500 and is_ours)
             span.set("http.request.method", scope["method"])
             if status:  # else it was cut off, and nobody heard an answer
                 span.set("http.response.status_code", status)
-                if not context.is_passed_on:
+                if is_ours and not context.is_passed_on:
                     self._tell(telemetry, action, status, taken=taken)
             span.end()
             self._count(-1)

@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from bailiwick.apps.endpoints.headers import leads_up
 from bailiwick.services.apps.endpoints.link import LinkLost
 from bailiwick.services.caller import AccessDenied
+from bailiwick.telemetry.trace_context import note_apps_answer
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.wire.actions.instances import INSTANCE_ENDPOINT_GET
 
@@ -69,6 +70,7 @@ class PassedResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass it on until either side ends it."""
+        note_apps_answer()
         passing = asyncio.ensure_future(self._stream(send))
         gone = asyncio.ensure_future(_gone(receive))
         try:

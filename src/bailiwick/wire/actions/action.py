@@ -124,6 +124,8 @@ class Action(Generic[B, R]):
     omits_null: bool = field(default=False, kw_only=True)
     """Whether a field that is null is left out, for callers of before there was that field."""
 
+    waits: bool = field(default=False, kw_only=True)
+    """Whether the caller may have its answer held back (``wait_s``) until there is one."""
     takes_any_query: bool = field(default=False, kw_only=True)
     """Whether it is asked by a stranger's redirect, whose query may hold more than we read."""
     passes_on: bool = field(default=False, kw_only=True)
@@ -156,6 +158,11 @@ class Action(Generic[B, R]):
     def changes(self) -> bool:
         """Whether it may change something: then it bears an idempotency key and may be dry."""
         return self.method != "GET" and not (self.is_question or self.passes_on)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its caller or an app decides how long it takes, which is no measure of us."""
+        return self.waits or self.passes_on or self.answers is Stream
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -25,19 +25,22 @@ JOB_EXEC_TYPE = Action(
     _P.JOB_EXEC, _W.JOB, execs.ExecInput, execs.ExecTaken)
 JOB_EXEC_READ = Action(
     "job.exec_read", "Read what a program inside a job wrote", "POST", _EXEC + "/output",
-    _P.JOB_EXEC, _W.JOB, execs.ExecQuestion, execs.ExecOutput, is_question=True)
+    _P.JOB_EXEC, _W.JOB, execs.ExecQuestion, execs.ExecOutput,
+    is_question=True, waits=True)
 JOB_EXEC_END = Action(
     "job.exec_end", "End a program inside a job", "DELETE", _EXEC,
     _P.JOB_EXEC, _W.JOB, NOTHING, Done)
 NODE_EXECS = Action(
     "node.execs", "Read what is to run inside a node's jobs", "POST", _NODE,
-    _P.NODE_REPORT, _W.FLEET, execs.NodeExecsQuestion, execs.NodeExecs, is_question=True)
+    _P.NODE_REPORT, _W.FLEET, execs.NodeExecsQuestion, execs.NodeExecs,
+    is_question=True, waits=True)
 NODE_EXEC_TYPED = Action(
     "node.exec_typed", "Read what was typed into a program of a node", "POST",
     _NODE + "/{exec_id}/input",
-    _P.NODE_REPORT, _W.FLEET, execs.NodeTypedQuestion, execs.NodeTyped, is_question=True)
+    _P.NODE_REPORT, _W.FLEET, execs.NodeTypedQuestion, execs.NodeTyped,
+    is_question=True, waits=True)
 NODE_EXEC_WROTE = Action(
     "node.exec_wrote", "Report what a program of a node wrote", "POST",
     _NODE + "/{exec_id}/output",
-    _P.NODE_REPORT, _W.FLEET, execs.NodeWritten, execs.NodeWrittenTaken)
+    _P.NODE_REPORT, _W.FLEET, execs.NodeWritten, execs.NodeWrittenTaken, waits=True)
 # fmt: on

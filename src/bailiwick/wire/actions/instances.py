@@ -65,16 +65,16 @@ INSTANCE_USAGE_REPORT = Action(
     _ONE + "/usage", _P.INSTANCE_UPDATE, _W.PROJECT, InstanceUsageReport, Done)
 INSTANCE_QUEUE_SUBMIT = Action(
     "instance_queue.submit", "Ask an instance to take work", "POST", _ONE + "/calls/submit",
-    _P.QUEUE_SUBMIT, _W.PROJECT, NewCall, CallDone)
+    _P.QUEUE_SUBMIT, _W.PROJECT, NewCall, CallDone, waits=True)
 INSTANCE_QUEUE_READ = Action(
     "instance_queue.read", "Ask an instance about its queue", "POST", _ONE + "/calls/read",
-    _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone)
+    _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone, waits=True)
 INSTANCE_QUEUE_CANCEL = Action(
     "instance_queue.cancel", "Ask an instance to drop work", "POST", _ONE + "/calls/cancel",
-    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone)
+    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone, waits=True)
 INSTANCE_CALL_TAKE = Action(
     "instance_call.take", "Take the next question to an instance", "POST", _ONE + "/calls/take",
-    _P.INSTANCE_UPDATE, _W.PROJECT, CallWait, CallTaken)
+    _P.INSTANCE_UPDATE, _W.PROJECT, CallWait, CallTaken, waits=True)
 INSTANCE_CALL_READ = Action(
     "instance_call.read", "Read a call of an instance", "GET", _CALL,
     _P.QUEUE_READ, _W.PROJECT, NOTHING, InstanceCall)

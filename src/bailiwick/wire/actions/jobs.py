@@ -34,5 +34,5 @@ JOB_CANCEL = Action(
     _P.QUEUE_CANCEL, _W.JOB, NOTHING, Done)
 JOB_OUTPUT = Action(
     "job.output", "Read a job's output", "GET", _JOB + "/output",
-    _P.QUEUE_READ, _W.JOB, NOTHING, JobOutput)
+    _P.QUEUE_READ, _W.JOB, NOTHING, JobOutput, waits=True)
 # fmt: on

@@ -133,7 +133,7 @@ NODE_TOKEN = Action(
     _P.NODE_REPORT, _W.FLEET, NodeTokenWish, IssuedLeaseToken)
 NODE_WORK = Action(
     "node.work", "Read what is to run on a node", "GET", _NODE + "/work",
-    _P.NODE_REPORT, _W.FLEET, NOTHING, NodeWork)
+    _P.NODE_REPORT, _W.FLEET, NOTHING, NodeWork, waits=True)
 NODE_OBSERVE = Action(
     "node.observe", "Report what became of a node's jobs", "POST", _NODE + "/work",
     _P.NODE_REPORT, _W.FLEET, WorkReport, Done)

@@ -104,11 +104,11 @@ SUBMIT_POLICY_ASK = Action(
     _P.QUEUE_SUBMIT, _W.PROJECT, SubmitQuestion, SubmitVerdict, is_question=True)
 SHARED_QUEUE_SUBMIT = Action(
     "shared_queue.submit", "Ask a shared runtime to take work", "POST", _PART + "/calls/submit",
-    _P.QUEUE_SUBMIT, _W.PROJECT, NewSharedSubmit, CallDone)
+    _P.QUEUE_SUBMIT, _W.PROJECT, NewSharedSubmit, CallDone, waits=True)
 SHARED_QUEUE_READ = Action(
     "shared_queue.read", "Ask a shared runtime about a project's work", "POST",
-    _PART + "/calls/read", _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone)
+    _PART + "/calls/read", _P.QUEUE_READ, _W.PROJECT, NewCall, CallDone, waits=True)
 SHARED_QUEUE_CANCEL = Action(
     "shared_queue.cancel", "Ask a shared runtime to drop work", "POST", _PART + "/calls/cancel",
-    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone)
+    _P.QUEUE_CANCEL, _W.PROJECT, NewCall, CallDone, waits=True)
 # fmt: on
