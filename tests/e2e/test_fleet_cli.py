@@ -1,4 +1,4 @@
-"""``bailiwick fleet`` as somebody of a tenant sees it, beside what others hold."""
+"""``bailiwick fleet`` as somebody of a tenant sees it, beside what others hold; ceilings."""
 
 from __future__ import annotations
 
@@ -76,3 +76,25 @@ def test_the_map_shows_an_operator_every_holder_and_a_member_his_own_alone(as_on
     assert "rival" not in told
     assert told.splitlines()[0].split() == ["g2", "xxa."]
     assert '"whole": false' in as_one("project_member@lab", "lab", "fleet", "--map", "-o", "json")
+
+
+def test_a_ceiling_that_is_lifted_gives_way_to_the_inherited_one(as_one: Cli) -> None:
+    def asked(*of: str) -> str:
+        shown = as_one("fleet_admin", "lab", "quota", "show", *of)
+        return next(each for each in shown.splitlines() if each.startswith("may ask for"))
+
+    def change(*words: str) -> None:
+        as_one("fleet_admin", "lab", "quota", "set", *words)
+
+    project, settings = ("--project", "p"), asked()
+    change("priority_max=critical", "waiting_max=7", "gpus=5")
+    tenants = asked()
+    assert "priority up to critical" in tenants
+    assert asked(*project) == tenants
+    change("waiting_max=3", *project)
+    assert "; 3 requests that wait" in asked(*project)
+    change("ceiling=none", *project)
+    assert asked(*project) == tenants
+    change("ceiling=none", "cpus=64")
+    assert asked() == asked(*project) == settings
+    assert '"gpu_count": 5' in as_one("fleet_admin", "lab", "quota", "show", "-o", "json")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bailiwick.cli.commands.quota import name_of, parse_limit
+from bailiwick.cli.commands.quota import name_of, parse_limit, split_ceiling
 from bailiwick.cli.outlook.consequences import draw_quota, draw_rebalance
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import Dimension
 from bailiwick.wire.foreseen import QuotaRebalanced, QuotaSet
 
@@ -30,3 +31,21 @@ def test_what_follows_from_a_quota_counts_gpus_by_that_word(
     shown = capsys.readouterr().out
     assert "gpu_count" not in shown
     assert shown.count("gpus") == 2
+
+
+@pytest.mark.parametrize("word", ["priority_max", "classes", "term_max", "waiting_max"])
+def test_a_word_of_a_ceiling_is_not_lifted_alone_and_what_lifts_it_is_said(word: str) -> None:
+    with pytest.raises(InvalidValue, match=f"{word}: .* by ceiling=none"):
+        split_ceiling([f"{word}=none"])
+
+
+@pytest.mark.parametrize("typed", [["ceiling=9"], ["ceiling"], ["waiting_max=9", "ceiling=none"]])
+def test_a_ceiling_is_lifted_or_set_and_not_both(typed: list[str]) -> None:
+    with pytest.raises(InvalidValue, match="ceiling=none alone"):
+        split_ceiling(typed)
+
+
+@pytest.mark.parametrize("value", ["many", "-1", ""])
+def test_how_many_may_wait_is_a_number_and_nothing_else(value: str) -> None:
+    with pytest.raises(InvalidValue, match="waiting_max: expected a whole number, got"):
+        split_ceiling([f"waiting_max={value}"])

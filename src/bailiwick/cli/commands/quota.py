@@ -16,6 +16,8 @@ from bailiwick.vocab.units import parse_bytes, parse_cores, parse_generation, pa
 from bailiwick.vocab.words import Dimension, HardwareGeneration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bailiwick.wire.fleet import QuotaState, Room
 
 app = noun("Quotas: what a tenant or project may hold at once.")
@@ -126,6 +128,7 @@ def _short(word: Dimension, value: int) -> str:
     return f"{value:,}"
 
 
+_COUNT = re.compile("[0-9]{1,9}")
 _LIMIT = re.compile(r"([A-Za-z0-9_-]+)=(.+)")
 _BURST = re.compile(r"([a-z]+)=([^:]+):([^:]+)(?::([^:]+))?")
 
@@ -150,7 +153,7 @@ def set_quota(
             metavar="[WORD=LIMIT...]",
             help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4;"
             " what may be asked for: priority_max=high classes=standard,spot term_max=7d"
-            " waiting_max=100",
+            " waiting_max=100, and ceiling=none for what is inherited again",
         ),
     ] = None,
     *,
@@ -159,7 +162,10 @@ def set_quota(
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
-    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one.
+    """Set limits of a tenant (or with --project a project), and what it may ask for.
+
+    WORD=none lifts one limit; ceiling=none all of what may be asked for:
+    then that of the settings counts again, or of a project's tenant.
 
     Example: bailiwick quota set gpus=8 mem=512GiB leases=none --burst gpus=2:1h --tenant lab
     """
@@ -182,12 +188,11 @@ def set_quota(
         wanted = found.quota.model_dump(mode="json")
         if found.is_default:  # a ceiling that nobody set goes on being that of the settings
             wanted["ceiling"] = None
-    for text in limits or ():
-        name, _, typed = text.partition("=")
-        if name in _CEILINGS:  # a ceiling is whole: what is not named stays as it is now
-            held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
-            wanted["ceiling"] = held | {_CEILINGS[name]: parse_ceiling(name, typed)}
-            continue
+    asked, named = split_ceiling(limits or ())
+    if asked != {}:  # a ceiling is whole: what is not named stays as it is now
+        held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
+        wanted["ceiling"] = None if asked is None else held | asked
+    for text in named:
         table, word, value = parse_limit(text)
         if value is None:
             wanted[table].pop(word, None)
@@ -261,19 +266,47 @@ _CEILINGS = {
 }
 
 
+def split_ceiling(texts: Iterable[str]) -> tuple[dict[str, Any] | None, list[str]]:
+    """What is asked of the ceiling, none to have it lifted, and what else was typed.
+
+    >>> split_ceiling(["gpus=8", "term_max=7d"])
+    ({'term_max_ms': 604800000}, ['gpus=8'])
+    >>> split_ceiling(["ceiling=none"])
+    (None, [])
+    """
+    asked: dict[str, Any] = {}
+    lifted: list[str] = []
+    rest: list[str] = []
+    for text in texts:
+        name, _, typed = text.partition("=")
+        if name in _CEILINGS:
+            asked[_CEILINGS[name]] = parse_ceiling(name, typed)
+        else:
+            (lifted if name == "ceiling" else rest).append(text)
+    for text in lifted:
+        if text != "ceiling=none" or asked:
+            expected = f"ceiling=none alone, or words of it: {', '.join(_CEILINGS)}"
+            raise InvalidValue("ceiling", text, expected)
+    return (None if lifted else asked), rest
+
+
 def parse_ceiling(name: str, value: str) -> Any:
-    """What a ceiling is set to, as it was typed.
+    """What a word of a ceiling is set to, as it was typed; it is lifted only as a whole.
 
     >>> parse_ceiling("term_max", "7d"), parse_ceiling("classes", "standard,spot")
     (604800000, ['standard', 'spot'])
     """
+    if value == "none":
+        raise InvalidValue(name, value, "a value: a ceiling is lifted whole, by ceiling=none")
     match name:
         case "term_max":
             return parse_span(name, value)
         case "classes":
             return value.split(",")
         case "waiting_max":
-            return _count(f"{name}={value}", value)
+            if not _COUNT.fullmatch(value):
+                raise InvalidValue(name, value, "a whole number")
+            return int(value)
         case _:
             return value
 
@@ -337,6 +370,6 @@ def _generation(text: str, word: str) -> HardwareGeneration:
 
 
 def _count(text: str, value: str) -> int:
-    if not re.fullmatch("[0-9]{1,9}", value):
+    if not _COUNT.fullmatch(value):
         raise InvalidValue("limit", text, "a whole number, or none")
     return int(value)
