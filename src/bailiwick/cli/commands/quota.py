@@ -189,11 +189,9 @@ def set_quota(
         if found.is_default:  # a ceiling that nobody set goes on being that of the settings
             wanted["ceiling"] = None
     asked, named = split_ceiling(limits or ())
-    if asked:  # a ceiling is whole: what is not named stays as it is now
+    if asked != {}:  # a ceiling is whole: what is not named stays as it is now
         held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
-        wanted["ceiling"] = held | asked
-    elif asked is None:
-        wanted["ceiling"] = None
+        wanted["ceiling"] = None if asked is None else held | asked
     for text in named:
         table, word, value = parse_limit(text)
         if value is None:
@@ -277,7 +275,8 @@ def split_ceiling(texts: Iterable[str]) -> tuple[dict[str, Any] | None, list[str
     (None, [])
     """
     asked: dict[str, Any] = {}
-    lifted, rest = [], []
+    lifted: list[str] = []
+    rest: list[str] = []
     for text in texts:
         name, _, typed = text.partition("=")
         if name in _CEILINGS:
