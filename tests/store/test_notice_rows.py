@@ -328,14 +328,46 @@ def test_letters_are_settled_withdrawn_and_forgotten(place: Place) -> None:
     for number in range(3):
         post.hand_over([Post(tiding(f"m-{number}"), ("ann",))], now_ms=NOW)
     done, dead, gone = post.due(NOW, EMAIL, limit=9)
-    post.settle(replace(done, state=DeliveryState.DELIVERED, tries=1, tried_ms=NOW))
-    post.settle(replace(dead, state=DeliveryState.DEAD, tries=8, tried_ms=NOW))
+    assert post.settle(replace(done, state=DeliveryState.DELIVERED, tried_ms=NOW))
+    assert post.settle(replace(dead, state=DeliveryState.DEAD, tried_ms=NOW))
     post.withdraw(gone.letter_id)
     assert post.due(NOW, EMAIL, limit=9) == []
     assert post.latest("ann")[EMAIL].state is DeliveryState.DEAD
     assert post.forget(NOW) == 0
     assert post.forget(NOW + post_module.DELIVERED_MS + 1) == 1
     assert post.forget(NOW + post_module.DEAD_MS + 1) == 1
+
+
+def test_a_try_is_counted_before_it_is_made_and_by_one_leader(place: Place) -> None:
+    store, other = place.open(), place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    claimed = post.claim(letter, next_try_ms=NOW + 5)
+    assert claimed is not None
+    assert (claimed.tries, claimed.next_try_ms) == (1, NOW + 5)
+    assert NoticePost(other).claim(letter, next_try_ms=NOW + 9) is None, "it is another's"
+    assert NoticePost(other).due(NOW + 4, EMAIL, limit=9) == []
+    assert NoticePost(other).due(NOW + 5, EMAIL, limit=9) == [claimed], "nobody lived to settle it"
+
+
+def test_what_became_of_a_try_is_not_written_over_what_a_later_one_says(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    first = post.claim(letter, next_try_ms=NOW)
+    assert first is not None
+    second = post.claim(first, next_try_ms=NOW + 7)
+    assert second is not None
+    assert not post.settle(replace(first, state=DeliveryState.DEAD, tried_ms=NOW))
+    assert not post.settle(replace(first, next_try_ms=NOW + 99, tried_ms=NOW))
+    assert post.due(NOW + 7, EMAIL, limit=9) == [second]
+    assert post.settle(replace(first, state=DeliveryState.DELIVERED, tried_ms=NOW)), "it is there"
+    assert not post.settle(replace(second, state=DeliveryState.DEAD, tried_ms=NOW))
+    assert post.latest("ann")[EMAIL].state is DeliveryState.DELIVERED
 
 
 def new_job(**how: Any) -> NewJobRow:

@@ -5,6 +5,8 @@ Rules:
 - Whether somebody may know is asked again before each try, of each thing that a letter tells. What
   he may not any more is left out. Where that is all, or he took the way back, the letter is gone.
 - What is sent is made from facts each time: the same message under the same id in every try.
+- A try is counted in the tables before anything is sent. What cannot be counted is not sent: a
+  full disk must not send the same letter for ever. Tries that nobody lived to settle count too.
 - When it is tried again, and when it is given up, is decided as for the webhooks of apps.
 """
 
@@ -72,8 +74,16 @@ async def deliver(letter: NoticeLetter, tools: LetterTools) -> None:
     if not known:
         await asyncio.to_thread(desk.post.withdraw, letter.letter_id)
         return
-    outcome = await _send(replace(letter, tidings=known), person, tools)
-    await asyncio.to_thread(desk.post.settle, _after(letter, outcome, tools))
+    if letter.tries >= tools.pace.tries_max:  # nobody wrote down what became of the last one
+        await _settle(_given_up(letter, tools), tools)
+        return
+    pause_ms = tools.pace.pause_ms(letter.tries + 1, random.random())
+    next_try_ms = tools.clock.now_ms() + pause_ms
+    claimed = await asyncio.to_thread(desk.post.claim, letter, next_try_ms=next_try_ms)
+    if claimed is None:
+        return
+    outcome = await _send(replace(claimed, tidings=known), person, tools)
+    await _settle(_after(claimed, outcome, tools), tools)
 
 
 async def _known(letter: NoticeLetter, tools: LetterTools) -> tuple[Tiding, ...]:
@@ -148,19 +158,33 @@ def _told(tiding: Tiding) -> dict[str, Any]:
 
 
 def _after(letter: NoticeLetter, outcome: SendOutcome, tools: LetterTools) -> NoticeLetter:
-    now_ms, tries = tools.clock.now_ms(), letter.tries + 1
-    step = plan_after(outcome, tries=tries, now_ms=now_ms, chance=random.random(), pace=tools.pace)
-    if isinstance(step, GivenUp):
-        told = f"notice {letter.message} does not reach {letter.principal}"
-        tools.say(f"{told} by {letter.channel}: {step.fault} after {tries} tries")
-        tools.dead(letter.channel.value, step.fault.value)
+    now_ms, pace = tools.clock.now_ms(), tools.pace
+    step = plan_after(outcome, tries=letter.tries, now_ms=now_ms, chance=random.random(), pace=pace)
     states = {Delivered: DeliveryState.DELIVERED, GivenUp: DeliveryState.DEAD}
     return replace(
         letter,
         state=states.get(type(step), DeliveryState.RETRYING),
-        tries=tries,
         tried_ms=now_ms,
         status=outcome.status if isinstance(outcome, Answered) else None,
         fault=fault_of(outcome),
         next_try_ms=step.at_ms if isinstance(step, TryAgain) else None,
     )
+
+
+def _given_up(letter: NoticeLetter, tools: LetterTools) -> NoticeLetter:
+    return replace(
+        letter,
+        state=DeliveryState.DEAD,
+        tried_ms=tools.clock.now_ms(),
+        fault=letter.fault or DeliveryFault.NO_CONNECTION,
+        next_try_ms=None,
+    )
+
+
+async def _settle(letter: NoticeLetter, tools: LetterTools) -> None:
+    """Write down what became of a letter, and say so if it is given up."""
+    is_ours = await asyncio.to_thread(tools.desk.post.settle, letter)
+    if is_ours and letter.state is DeliveryState.DEAD and letter.fault is not None:
+        told = f"notice {letter.message} does not reach {letter.principal}"
+        tools.say(f"{told} by {letter.channel}: {letter.fault} after {letter.tries} tries")
+        tools.dead(letter.channel.value, letter.fault.value)

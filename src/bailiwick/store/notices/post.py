@@ -12,6 +12,8 @@ Rules:
   has sent to himself to try it counts for itself. What is more is withheld: it is in his inbox,
   also if he wants it sent alone, and the next letter says how many those were. If there is none
   within the hour, one is written to say so.
+- A try is counted before it is made, and only if nobody else began one since the letter was read.
+  What becomes of it is written by who began it, while it is the last.
 - What was delivered is kept for a day, a dead letter for a month.
 """
 
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.iam import FLEET
@@ -145,18 +147,35 @@ class NoticePost:
         with self._store.reading() as connection:
             return [letter_of(row) for row in connection.execute(query)]
 
-    def settle(self, letter: NoticeLetter) -> None:
-        """Write down what became of a letter."""
+    def claim(self, letter: NoticeLetter, *, next_try_ms: int) -> NoticeLetter | None:
+        """Count a try before it is made; nothing, if it is another's to make.
+
+        Where that cannot be written down nothing may be sent, or the same letter would be sent
+        again and again. If nobody lives to settle it, it is tried again then.
+        """
+        claimed = replace(letter, tries=letter.tries + 1, next_try_ms=next_try_ms)
+        told = {"tries": claimed.tries, "next_try_ms": next_try_ms}
+        statement = update(notice_letters).where(_as_read(letter)).values(told)
+        ours = self._store.change_together(lambda c: c.execute(statement).rowcount)
+        return claimed if ours else None
+
+    def settle(self, letter: NoticeLetter) -> bool:
+        """Write down what became of a try; whether that counts.
+
+        Not if another was begun meanwhile: that one tells. But what was taken stays taken.
+        """
         told = {
             "state": letter.state.value,
-            "tries": letter.tries,
             "status": letter.status,
             "fault": None if letter.fault is None else letter.fault.value,
             "tried_ms": letter.tried_ms,
             "next_try_ms": letter.next_try_ms,
         }
-        statement = update(notice_letters).where(_L.letter_id == letter.letter_id).values(told)
-        self._store.change_together(lambda connection: connection.execute(statement).rowcount)
+        which = _as_read(letter)
+        if letter.state is DeliveryState.DELIVERED:
+            which = _is_open(letter)
+        statement = update(notice_letters).where(which).values(told)
+        return self._store.change_together(lambda c: c.execute(statement).rowcount) > 0
 
     def withdraw(self, letter_id: int) -> None:
         """Send this one not at all."""
@@ -190,6 +209,17 @@ class NoticePost:
 
 def _too_late() -> Unavailable:
     return Unavailable("reading for notices", "another replica has read these records already")
+
+
+def _is_open(letter: NoticeLetter) -> ColumnElement[bool]:
+    """Its row, while nobody knows how it ends."""
+    retrying = DeliveryState.RETRYING.value
+    return and_(_L.letter_id == letter.letter_id, _L.state == retrying)
+
+
+def _as_read(letter: NoticeLetter) -> ColumnElement[bool]:
+    """Its row, while nobody has begun another try or knows how it ends."""
+    return and_(_is_open(letter), _L.tries == letter.tries)
 
 
 def _is_over(hour_ms: int, now_ms: int) -> bool:

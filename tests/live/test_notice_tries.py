@@ -1,0 +1,135 @@
+"""Each try to send a letter is counted before it is made, whatever becomes of the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from email.message import EmailMessage
+
+import sqlalchemy as sa
+
+from bailiwick.events.retrying import Answered, SendOutcome
+from bailiwick.iam import Role
+from bailiwick.reconcile.duties import Duties
+from bailiwick.reconcile.notices.loop import NoticeLoop, NoticeTerms
+from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.notices.mail import MailPost
+from bailiwick.store.notices.people import NewAddress, PersonChange
+from bailiwick.store.notices.tables import notice_letters
+from bailiwick.vocab.apps import DeliveryState
+from bailiwick.vocab.notices import NoticeChannel, NoticeKind
+from tests.live.test_notices import (
+    PACE,
+    alone,
+    certificate,
+    desk_of,
+    end_job,
+    house,
+    reader_of,
+    server,
+    sources_of,
+    telling,
+)
+from tests.support.full_disk import no_file_longer_than
+from tests.support.http_house import HttpHouse, person
+from tests.support.waiting import WAIT_S, until
+
+__all__ = ["alone", "certificate", "house", "server"]
+
+MEMBER = person(Role.PROJECT_MEMBER)
+MAIL, INBOX = NoticeChannel.EMAIL, NoticeChannel.INBOX
+JOB_ENDED = NoticeKind.JOB_ENDED
+
+
+def have_mailed(house: HttpHouse, *ways: NoticeChannel) -> None:
+    """The member has shown an address, and chose by which ways he is told of his jobs."""
+    desk, now_ms = desk_of(house), SystemClock().now_ms()
+    change = PersonChange(
+        choices={JOB_ENDED: frozenset(ways)}, address=NewAddress("ann@lab.example", "d")
+    )
+    desk.people.change(MEMBER, change, now_ms=now_ms)
+    assert desk.people.verify(MEMBER, digest="d", now_ms=now_ms)
+
+
+def write_letter(house: HttpHouse) -> None:
+    """What is told of the end of a job is written down, and not sent yet."""
+    reader = reader_of(house)
+    reader.read_on()
+    end_job(house)
+    reader.read_ended()
+
+
+def letters(house: HttpHouse) -> list[tuple[str, int]]:
+    """What became of each letter, and how often it was tried."""
+    with house.store.reading() as connection:
+        rows = connection.execute(sa.select(notice_letters).order_by("letter_id"))
+        return [(row.state, row.tries) for row in rows]
+
+
+@contextmanager
+def on_duty(house: HttpHouse, mail: MailPost) -> Iterator[list[str]]:
+    """The duty of a leader as a process has it: begun again when it fails; what it says."""
+    said = list[str]()
+    terms = NoticeTerms(pace=PACE, timeout_s=60.0)
+    loop = NoticeLoop(sources_of(house), replace(desk_of(house), mail=mail), terms=terms)
+    duties = Duties([loop], say=said.append)
+    duties.begin()
+    try:
+        yield said
+    finally:
+        duties.end()
+        assert duties.failed is None
+
+
+def test_while_nothing_can_be_written_down_no_letter_is_sent_a_second_time(
+    house: HttpHouse,
+) -> None:
+    sent, asked, goes_on = list[str](), threading.Event(), threading.Event()
+
+    def mail(message: EmailMessage) -> SendOutcome:
+        sent.append(message["message-id"])
+        asked.set()
+        assert goes_on.wait(WAIT_S)
+        return Answered(250)
+
+    have_mailed(house, MAIL)
+    write_letter(house)
+    with on_duty(house, mail) as said:
+        assert asked.wait(WAIT_S), "it is sent"
+        with no_file_longer_than(1):
+            goes_on.set()
+            until(lambda: len(said) >= 4, "it was begun again a few times")
+            assert len(sent) == 1
+        until(lambda: letters(house)[0][0] == "delivered", "there is room again")
+    assert len(sent) == 2
+    assert len(set(sent)) == 1, "the same message"
+
+
+def test_a_letter_that_cannot_be_counted_is_not_sent_at_all(house: HttpHouse) -> None:
+    sent = list[str]()
+
+    def mail(message: EmailMessage) -> SendOutcome:
+        sent.append(message["message-id"])
+        return Answered(250)
+
+    have_mailed(house, MAIL)
+    write_letter(house)
+    with no_file_longer_than(1), on_duty(house, mail) as said:
+        until(lambda: len(said) >= 3, "it was begun again a few times")
+    assert (sent, letters(house)) == ([], [("retrying", 0)])
+
+
+def test_a_letter_whose_last_try_nobody_lived_to_settle_is_given_up(house: HttpHouse) -> None:
+    def mail(message: EmailMessage) -> SendOutcome:
+        raise AssertionError("it was tried as often as it may be")
+
+    have_mailed(house, MAIL)
+    write_letter(house)
+    with house.store.changing() as connection:
+        connection.execute(notice_letters.update().values(tries=PACE.tries_max))
+    with telling(house, mail=mail):
+        until(lambda: letters(house) == [("dead", PACE.tries_max)], "it is given up")
+    (last,) = desk_of(house).post.latest(MEMBER).values()
+    assert (last.state, last.fault) == (DeliveryState.DEAD, "no_connection")
