@@ -295,6 +295,19 @@ def test_what_was_chosen_before_an_address_could_wait_is_kept(empty_place: Place
     assert (bob.email, bob.pending_email) == (None, "bob@lab.example")
 
 
+def test_a_login_is_remembered_and_changes_nothing_that_was_chosen(place: Place) -> None:
+    store = place.open()
+    people = NoticePeople(store)
+    people.note_login("bob", NOW)
+    assert (people.get("bob").login_ms, people.get("bob").channels(DRAINED)) == (NOW, {INBOX})
+    verified(store, EMAIL)
+    before = people.get("ann")
+    people.note_login("ann", NOW + 1)
+    assert people.get("ann") == replace(before, login_ms=NOW + 1)
+    choose(people)
+    assert people.get("ann").login_ms == NOW + 1
+
+
 def test_a_mailbox_is_not_filled_with_codes(place: Place) -> None:
     people = NoticePeople(place.open())
     for _ in range(CODES_PER_HOUR):

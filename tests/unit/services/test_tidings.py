@@ -24,6 +24,7 @@ from bailiwick.services.notices.tidings import (
     read_ended,
     read_line,
     recipients,
+    vouched_roles,
 )
 from bailiwick.store.notices.endings import EndedWork
 from bailiwick.store.notices.told import Tiding
@@ -251,6 +252,23 @@ def test_nobody_is_told_of_a_tenant_where_he_has_nothing(
     tiding = Tiding(message="m", kind=kind, at_ms=0, scope=Scope("rival", "p"))
     for name in recipients(tiding, directory):
         assert any(held.covers(tiding.scope) for held in directory.roles[name])
+
+
+def test_what_only_groups_gave_counts_while_their_provider_vouches_for_it() -> None:
+    directory = Directory()
+    directory.roles["campus:eve"] = {
+        FLEET: Role.FLEET_OPERATOR,
+        Scope("lab"): Role.TENANT_ADMIN,
+    }
+    directory.given["campus:eve"] = {FLEET: "campus"}
+    drained = Tiding(message="m", kind=NoticeKind.NODE_DRAINED, at_ms=0, scope=FLEET)
+    budget = Tiding(message="m", kind=NoticeKind.BUDGET_REACHED, at_ms=0, scope=Scope("lab"))
+    for providers, is_told in ((("campus", "other"), True), (("other",), False), ((), False)):
+        roles = vouched_roles("campus:eve", directory, providers=providers)
+        for tiding, expected in ((drained, is_told), (budget, True)):
+            found = may_know(tiding, "campus:eve", directory=directory, roles=roles)
+            assert found is expected, (providers, tiding)
+    assert vouched_roles("stranger", directory, providers=()) == {}
 
 
 def test_so_many_are_told_of_one_thing_at_most() -> None:

@@ -4,6 +4,7 @@ Rules:
 
 - Whether somebody may know is asked again before each try, of each thing that a letter tells. What
   he may not any more is left out. Where that is all, or he took the way back, the letter is gone.
+- What he may know only by groups at a provider is sent while that login is fresh.
 - What is sent is made from facts each time: the same message under the same id in every try.
 - A try is counted in the tables before anything is sent. What cannot be counted is not sent: a
   full disk must not send the same letter for ever. Tries that nobody lived to settle count too.
@@ -40,7 +41,7 @@ from bailiwick.runtime.runner import Runner
 from bailiwick.services.notices.desk import NoticeDesk
 from bailiwick.services.notices.letters import text_of_letter, title_of_letter
 from bailiwick.services.notices.mail import MailHead, letter_mail
-from bailiwick.services.notices.tidings import may_know
+from bailiwick.services.notices.tidings import VOUCHED_MS, may_know, vouched_roles
 from bailiwick.store.notices.people import NoticePerson
 from bailiwick.store.notices.told import NoticeLetter, Tiding
 from bailiwick.vocab.apps import DeliveryFault, DeliveryState
@@ -70,7 +71,7 @@ async def deliver(letter: NoticeLetter, tools: LetterTools) -> None:
     """Try once, and write down what follows."""
     desk, name = tools.desk, letter.principal
     person = await asyncio.to_thread(desk.people.get, name)
-    known = await _known(letter, tools) if person.leads_to(letter.channel) else ()
+    known = await _known(letter, person, tools) if person.leads_to(letter.channel) else ()
     if not known:
         await asyncio.to_thread(desk.post.withdraw, letter.letter_id)
         return
@@ -86,12 +87,19 @@ async def deliver(letter: NoticeLetter, tools: LetterTools) -> None:
     await _settle(_after(claimed, outcome, tools), tools)
 
 
-async def _known(letter: NoticeLetter, tools: LetterTools) -> tuple[Tiding, ...]:
-    """What the reader of a letter may know of it now."""
+async def _known(
+    letter: NoticeLetter, person: NoticePerson, tools: LetterTools
+) -> tuple[Tiding, ...]:
+    """What the reader of a letter may be sent of it now."""
+    is_fresh = tools.clock.now_ms() - person.login_ms < VOUCHED_MS
+    providers = tools.desk.providers if is_fresh else frozenset[str]()
 
     def find(view: View) -> tuple[Tiding, ...]:
         directory, name = view.state.directory, letter.principal
-        return tuple(t for t in letter.tidings if may_know(t, name, directory=directory))
+        roles = vouched_roles(name, directory, providers=providers)
+        return tuple(
+            t for t in letter.tidings if may_know(t, name, directory=directory, roles=roles)
+        )
 
     return await asyncio.to_thread(tools.runner.read, find)
 

@@ -2,7 +2,8 @@
 
 Rules:
 
-- Who chose nothing has no row, and what follows from that: everything in the inbox, nothing sent.
+- Who chose nothing has no row, or an empty one, and what follows from that: everything in the
+  inbox, nothing sent.
 - An address counts once its owner has shown a code that was mailed there; the one before counts
   until then, so that a wrong new one silences nothing. The code is kept as a digest, has its time
   and few tries, and is gone with the first right answer.
@@ -68,6 +69,8 @@ class NoticePerson:
     """Test notices since then."""
     dropped: int = 0
     """Notices that fell out of the inbox unread, since there were newer ones."""
+    login_ms: int = 0
+    """When he last came in through the provider that knows his groups."""
 
     def channels(self, kind: NoticeKind) -> frozenset[NoticeChannel]:
         """By which ways he is told of such a thing, as far as they lead somewhere; if none of them
@@ -152,6 +155,18 @@ class NoticePeople:
             write_person(connection, changed)
             return changed
 
+    def note_login(self, principal: str, now_ms: int) -> None:
+        """Remember when somebody came in through his provider; nothing else of him changes."""
+        values = {"principal": principal, "choices": "{}", "login_ms": now_ms}
+
+        def note(connection: Connection) -> None:
+            new = _own_insert(connection).values(values)
+            connection.execute(
+                new.on_conflict_do_update(index_elements=["principal"], set_={"login_ms": now_ms})
+            )
+
+        self._store.change_together(note)
+
     def count_code(self, principal: str, *, now_ms: int) -> None:
         """Count a code that is about to be mailed; refused if there were too many."""
         with self._store.changing() as connection:
@@ -233,14 +248,19 @@ def read_person(
 
 def write_person(connection: Connection, person: NoticePerson) -> None:
     """Keep what somebody chose, and how much he was sent."""
-    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     values = {name: getattr(person, name) for name in _PLAIN}
     values["choices"] = json.dumps(
         {kind.value: sorted(each.value for each in ways) for kind, ways in person.choices.items()},
         sort_keys=True,
     )
-    statement = own(notice_people).values(principal=person.principal, **values)
+    statement = _own_insert(connection).values(principal=person.principal, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["principal"], set_=values))
+
+
+def _own_insert(connection: Connection) -> postgresql.Insert | sqlite.Insert:
+    """As this database spells it: both can say what to do where there is a row."""
+    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return own(notice_people)
 
 
 _PLAIN: Final = tuple(
