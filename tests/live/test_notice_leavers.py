@@ -67,6 +67,12 @@ def is_over(house: HttpHouse) -> bool:
     return not desk_of(house).post.due(now_ms, NoticeChannel.EMAIL, limit=9)
 
 
+def waiting_for_her(house: HttpHouse) -> list[object]:
+    """The nodes of which her inbox tells, for whoever has a session of hers."""
+    rows = desk_of(house).inbox.page(EVE, before=None, limit=9)
+    return [row.tiding.facts["node"] for row in rows]
+
+
 def sent_to(house: HttpHouse, node: str, *, providers: frozenset[str] = CAMPUS) -> list[str]:
     """What she is mailed of a node."""
     sent = Sent()
@@ -82,6 +88,7 @@ def test_what_rests_on_groups_is_mailed_for_some_days_after_a_login(house: HttpH
         assert sent_to(house, "n-near") == ["Bailiwick: Node n-near is drained"]
         desk_of(house).people.note_login(EVE, SystemClock().now_ms() - VOUCHED_MS)
         assert sent_to(house, "n-far") == [], "nobody knows whether she is still in that group"
+        assert waiting_for_her(house) == ["n-far"], "a session shows it, if she is"
         desk_of(house).people.note_login(EVE, SystemClock().now_ms())
         assert sent_to(house, "n-again") == ["Bailiwick: Node n-again is drained"]
     finally:

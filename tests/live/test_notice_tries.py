@@ -1,4 +1,4 @@
-"""Each try to send a letter is counted before it is made, whatever becomes of the disk."""
+"""Tries: counted before they are made, and what they do not bring is in the inbox."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from email.message import EmailMessage
 
+import pytest
 import sqlalchemy as sa
 
 from bailiwick.events.retrying import Answered, SendOutcome
 from bailiwick.iam import Role
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.notices.loop import NoticeLoop, NoticeTerms
+from bailiwick.reconcile.notices.reading import NoticeReader
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.notices.desk import open_desk
 from bailiwick.services.notices.mail import MailPost
 from bailiwick.store.notices.people import NewAddress, PersonChange
 from bailiwick.store.notices.tables import notice_letters
@@ -22,6 +25,7 @@ from bailiwick.vocab.apps import DeliveryState
 from bailiwick.vocab.notices import NoticeChannel, NoticeKind
 from tests.live.test_notices import (
     PACE,
+    Dead,
     alone,
     certificate,
     desk_of,
@@ -31,6 +35,7 @@ from tests.live.test_notices import (
     server,
     sources_of,
     telling,
+    titles,
 )
 from tests.support.full_disk import no_file_longer_than
 from tests.support.http_house import HttpHouse, person
@@ -133,3 +138,54 @@ def test_a_letter_whose_last_try_nobody_lived_to_settle_is_given_up(house: HttpH
         until(lambda: letters(house) == [("dead", PACE.tries_max)], "it is given up")
     (last,) = desk_of(house).post.latest(MEMBER).values()
     assert (last.state, last.fault) == (DeliveryState.DEAD, "no_connection")
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries"), [(Answered(554, is_final=True), 1), (Answered(451), PACE.tries_max)]
+)
+def test_what_no_letter_could_bring_is_in_the_inbox_of_who_chose_mail_alone(
+    house: HttpHouse, answer: SendOutcome, tries: int
+) -> None:
+    have_mailed(house, MAIL)
+    write_letter(house)
+    assert titles(house, MEMBER) == []
+    with telling(house, mail=lambda message: answer):
+        until(lambda: letters(house) == [("dead", tries)], "it is given up")
+    (title,) = titles(house, MEMBER)
+    assert title.startswith("Job ")
+
+
+def test_a_dead_letter_of_who_has_it_in_his_inbox_is_no_second_notice(house: HttpHouse) -> None:
+    have_mailed(house, MAIL, INBOX)
+    write_letter(house)
+    before = titles(house, MEMBER)
+    with telling(house, mail=lambda message: Answered(554, is_final=True)):
+        until(lambda: letters(house) == [("dead", 1)], "it is given up")
+    assert titles(house, MEMBER) == before
+    assert len(before) == 1
+
+
+def test_a_server_without_mail_has_what_it_would_mail_in_the_inbox(house: HttpHouse) -> None:
+    have_mailed(house, MAIL)
+    write_letter(house)  # while there was a mail server
+    own, dead = desk_of(house), Dead()
+    mute = open_desk(house.store, own.key, allow_private=True)
+    with telling(house, dead, people=mute.people, post=mute.post, mail=None):
+        until(lambda: letters(house) == [], "it is withdrawn")
+        assert len(titles(house, MEMBER)) == 1
+    reader = NoticeReader(replace(sources_of(house), post=mute.post))
+    reader.read_on()
+    end_job(house)
+    reader.read_ended()
+    assert len(titles(house, MEMBER)) == 2
+    assert (letters(house), dead.told) == ([], [])
+
+
+def test_an_address_that_is_forgotten_leaves_nothing_on_the_way(house: HttpHouse) -> None:
+    have_mailed(house, MAIL)
+    write_letter(house)
+    dropped = PersonChange(drops_email=True)
+    desk_of(house).people.change(MEMBER, dropped, now_ms=SystemClock().now_ms())
+    with telling(house):
+        until(lambda: letters(house) == [], "it is withdrawn")
+    assert len(titles(house, MEMBER)) == 1

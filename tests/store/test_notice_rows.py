@@ -343,7 +343,7 @@ def test_letters_are_settled_withdrawn_and_forgotten(place: Place) -> None:
     done, dead, gone = post.due(NOW, EMAIL, limit=9)
     assert post.settle(replace(done, state=DeliveryState.DELIVERED, tried_ms=NOW))
     assert post.settle(replace(dead, state=DeliveryState.DEAD, tried_ms=NOW))
-    post.withdraw(gone.letter_id)
+    assert post.withdraw(gone)
     assert post.due(NOW, EMAIL, limit=9) == []
     assert post.latest("ann")[EMAIL].state is DeliveryState.DEAD
     assert post.forget(NOW) == 0
@@ -381,6 +381,53 @@ def test_what_became_of_a_try_is_not_written_over_what_a_later_one_says(place: P
     assert post.settle(replace(first, state=DeliveryState.DELIVERED, tried_ms=NOW)), "it is there"
     assert not post.settle(replace(second, state=DeliveryState.DEAD, tried_ms=NOW))
     assert post.latest("ann")[EMAIL].state is DeliveryState.DELIVERED
+
+
+def test_what_no_letter_brings_is_in_the_inbox_with_the_end_of_the_letter(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    for number in range(3):
+        drop(post, f"m-{number}")
+    dead, gone, read = post.due(NOW, EMAIL, limit=9)
+    later = post.claim(dead, next_try_ms=NOW)
+    assert later is not None
+    given_up = replace(later, state=DeliveryState.DEAD, tried_ms=NOW)
+    assert not post.settle(replace(given_up, tries=0), inbox=dead.tidings)
+    assert messages(store) == [], "another try is under way"
+    assert post.settle(given_up, inbox=dead.tidings)
+    assert not post.settle(given_up, inbox=dead.tidings)
+    assert messages(store) == ["m-0"]
+    assert post.withdraw(gone, inbox=gone.tidings)
+    assert post.withdraw(read)
+    assert messages(store) == ["m-1", "m-0"]
+    assert post.due(NOW, EMAIL, limit=9) == []
+
+
+def test_where_the_server_sends_no_mail_what_would_be_mailed_is_in_the_inbox(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store, sends_mail=False)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    assert post.due(NOW, EMAIL, limit=9) == []
+    assert messages(store) == ["m-1"]
+    hook = PersonChange(
+        webhook_url="https://h.example/", choices={DRAINED: frozenset({EMAIL, WEBHOOK})}
+    )
+    NoticePeople(store).change("ann", hook, now_ms=NOW)
+    drop(post, "m-2")
+    assert letters(post, WEBHOOK) == [(["m-2"], 0)]
+    assert messages(store) == ["m-1"], "the other way leads somewhere"
+
+
+def test_that_there_was_more_than_one_letter_told_is_no_notice_of_the_inbox(place: Place) -> None:
+    store = place.open()
+    post, more = NoticePost(store), tiding("more", NoticeKind.MANY_MORE)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    assert post.withdraw(letter, inbox=[more, *letter.tidings])
+    assert messages(store) == ["m-1"], "what it counts is there already"
 
 
 def new_job(**how: Any) -> NewJobRow:

@@ -62,8 +62,8 @@ def open_desk(
 ) -> NoticeDesk:
     """The desk of a store; ``mail`` is from whom it comes, and what brings it away."""
     return NoticeDesk(
-        people=NoticePeople(store),
-        post=NoticePost(store),
+        people=NoticePeople(store, sends_mail=mail is not None),
+        post=NoticePost(store, sends_mail=mail is not None),
         inbox=Inbox(store),
         key=key,
         sender="" if mail is None else mail[0],

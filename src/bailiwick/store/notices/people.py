@@ -71,6 +71,8 @@ class NoticePerson:
     """Notices that fell out of the inbox unread, since there were newer ones."""
     login_ms: int = 0
     """When he last came in through the provider that knows his groups."""
+    sends_mail: bool = True
+    """Whether the server that asks sends mail; kept in no row."""
 
     def channels(self, kind: NoticeKind) -> frozenset[NoticeChannel]:
         """By which ways he is told of such a thing, as far as they lead somewhere; if none of them
@@ -91,7 +93,7 @@ class NoticePerson:
             case NoticeChannel.INBOX:
                 return True
             case NoticeChannel.EMAIL:
-                return self.email is not None
+                return self.sends_mail and self.email is not None
             case NoticeChannel.WEBHOOK:
                 return self.webhook_url is not None
 
@@ -126,13 +128,14 @@ class PersonChange:
 class NoticePeople:
     """The people of one database."""
 
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
+    def __init__(self, store: SqlStore, *, sends_mail: bool = True) -> None:
+        self._store, self._sends_mail = store, sends_mail
 
     def get(self, principal: str) -> NoticePerson:
         """What somebody chose."""
         with self._store.reading() as connection:
-            return read_person(connection, principal)
+            found = read_person(connection, principal)
+        return replace(found, sends_mail=self._sends_mail)
 
     def change(self, principal: str, change: PersonChange, *, now_ms: int) -> NoticePerson:
         """Have somebody told so from now on; what he chose then."""
