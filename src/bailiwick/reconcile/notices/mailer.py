@@ -9,6 +9,8 @@ Rules:
 - What a server says of a letter with a 5xx is final: each try would be told the same. What it says
   of us (a greeting, a login) is for the operator to mend, and the letter is tried again.
 - What a server says beyond its number is not kept: it may quote what it was sent.
+- A letter was taken if the server said so when it had all of it. A 2xx to anything else, where
+  another number has to come, is no such word: the letter was not handed over.
 - What was taken stays taken: how the server says goodbye afterwards changes nothing, or the same
   letter would be sent again.
 """
@@ -26,6 +28,8 @@ from bailiwick.vocab.apps import DeliveryFault
 from bailiwick.vocab.notices import SmtpTls
 
 TAKEN = 250
+REFUSALS = 400
+"""Numbers below say yes, or go on."""
 FINAL = range(500, 600)
 OF_LOGIN = frozenset({530, 534, 535, 538})
 """A login that is missing or too weak, which some servers say only when a letter is there."""
@@ -44,11 +48,12 @@ class Mailer:
         except ssl.SSLError:
             return NotReached(DeliveryFault.CERTIFICATE)
         except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
-            return _of_letter(error.smtp_code)
+            return _refused(error.smtp_code, of_letter=True)
         except smtplib.SMTPRecipientsRefused as error:
-            return _of_letter(min((code for code, _ in error.recipients.values()), default=550))
+            codes = [code for code, _ in error.recipients.values()]
+            return _refused(min(codes, default=550), of_letter=True)
         except smtplib.SMTPResponseException as error:
-            return Answered(error.smtp_code)
+            return _refused(error.smtp_code)
         except TimeoutError:
             return NotReached(DeliveryFault.TIMEOUT)
         except smtplib.SMTPNotSupportedError:  # it offers no TLS, or no login
@@ -86,5 +91,8 @@ class Mailer:
         return found
 
 
-def _of_letter(code: int) -> Answered:
-    return Answered(code, is_final=code in FINAL and code not in OF_LOGIN)
+def _refused(code: int, *, of_letter: bool = False) -> SendOutcome:
+    """What follows from an answer that ended the conversation before the letter was handed over."""
+    if code < REFUSALS:  # "yes" to another question than was asked
+        return NotReached(DeliveryFault.NO_CONNECTION)
+    return Answered(code, is_final=of_letter and code in FINAL and code not in OF_LOGIN)
