@@ -106,6 +106,27 @@ def test_work_that_spends_a_budget_is_told_at_each_of_its_marks() -> None:
     assert {each.facts["limit_micros"] for each in told} == {1_000}
 
 
+def test_a_budget_that_got_more_room_is_told_to_nobody() -> None:
+    """From the kernel's own records: fewer of its thresholds are passed than before."""
+    desk = Desk(nodes=[cores(8)], grace_ms=500)
+    desk.do(SetRateCard(replace(LIST_PRICES, core_micros_per_hour=3_600_000)))  # one a millisecond
+    desk.do(SetBudget(Budget("lab", limit_micros=1_000, thresholds=(500, 800, 900))))
+    desk.at(2_000).lease(cpu_cores=1, ttl_ms=10**6)
+    desk.tick(2_950)
+    told = len(desk.lines)
+    for limit in (1_500, 1_150):  # 63 % are spent, and then 82 %
+        desk.do(SetBudget(Budget("lab", limit_micros=limit, thresholds=(500, 800, 900))))
+        desk.tick(desk.now_ms)
+    records = [json.loads(each) for each in desk.lines[told:]]
+    changed = [each for each in records if each["kind"] == "budget_state_changed"]
+    assert [(r["body"]["crossed_before"], r["body"]["crossed"]) for r in changed] == [
+        (3, 1),
+        (1, 2),
+    ]
+    read = [read_line(each, journal=JOURNAL, holder=str) for each in changed]
+    assert [None if each is None else each.facts["limit_micros"] for each in read] == [None, 1_150]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "is_told"),
     [

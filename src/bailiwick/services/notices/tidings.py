@@ -208,7 +208,11 @@ def _is_warning(body: Line) -> bool:
 
 
 def _is_worse(body: Line) -> bool:
-    return body["after"] != BudgetState.HEALTHY.value and body["before"] in _ROOMY
+    """Whether less is left than was told last; who was given room knows that he was."""
+    before, after = body["before"], body["after"]
+    if before == after and "crossed_before" in body:
+        return bool(body["crossed"] > body["crossed_before"])
+    return after != BudgetState.HEALTHY.value and before in _ROOMY
 
 
 def _tiding(
