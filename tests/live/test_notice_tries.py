@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from bailiwick.events.retrying import Answered, SendOutcome
-from bailiwick.iam import Role
+from bailiwick.iam import FLEET, Role
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.notices.loop import NoticeLoop, NoticeTerms
 from bailiwick.reconcile.notices.reading import NoticeReader
@@ -20,7 +20,9 @@ from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.notices.desk import open_desk
 from bailiwick.services.notices.mail import MailPost
 from bailiwick.store.notices.people import NewAddress, PersonChange
+from bailiwick.store.notices.post import Post
 from bailiwick.store.notices.tables import notice_letters
+from bailiwick.store.notices.told import Tiding
 from bailiwick.vocab.apps import DeliveryState
 from bailiwick.vocab.notices import NoticeChannel, NoticeKind
 from tests.live.test_notices import (
@@ -189,3 +191,58 @@ def test_an_address_that_is_forgotten_leaves_nothing_on_the_way(house: HttpHouse
     with telling(house):
         until(lambda: letters(house) == [], "it is withdrawn")
     assert len(titles(house, MEMBER)) == 1
+
+
+@pytest.mark.parametrize(("ways", "in_inbox"), [((), 0), ((INBOX,), 1)])
+def test_who_unsubscribes_is_not_sent_what_was_on_its_way(
+    house: HttpHouse, ways: tuple[NoticeChannel, ...], in_inbox: int
+) -> None:
+    tried, unsubscribed = threading.Event(), threading.Event()
+    sent = list[str]()
+
+    def mail(message: EmailMessage) -> SendOutcome:
+        sent.append(message["subject"])
+        tried.set()
+        assert unsubscribed.wait(WAIT_S)
+        return Answered(451)
+
+    have_mailed(house, MAIL)
+    write_letter(house)
+    with telling(house, mail=mail):
+        assert tried.wait(WAIT_S), "it is tried"
+        change = PersonChange(choices={JOB_ENDED: frozenset(ways)})
+        desk_of(house).people.change(MEMBER, change, now_ms=SystemClock().now_ms())
+        unsubscribed.set()
+        until(lambda: letters(house) == [], "it is withdrawn")
+    assert len(sent) == 1
+    assert len(titles(house, MEMBER)) == in_inbox
+
+
+def test_a_test_and_word_of_many_more_are_sent_though_nobody_chooses_those(
+    house: HttpHouse,
+) -> None:
+    have_mailed(house, MAIL)
+    sent = list[str]()
+
+    def mail(message: EmailMessage) -> SendOutcome:
+        sent.append(message["subject"])
+        return Answered(250)
+
+    more = Tiding(
+        message="more-1", kind=NoticeKind.MANY_MORE, at_ms=1, scope=FLEET, facts={"notices": 2}
+    )
+    desk_of(house).post.hand_over([Post(more, (MEMBER,))], now_ms=1)
+    assert house.ask(MEMBER, "POST", "/v1/notices/test").status_code == 200
+    with telling(house, mail=mail):
+        until(lambda: [each for each, _ in letters(house)] == ["delivered"] * 2, "both are sent")
+        assert len(sent) == 2
+        again = replace(more, message="more-2")
+        desk_of(house).post.hand_over([Post(again, (MEMBER,))], now_ms=10**15)
+        none = PersonChange(choices={JOB_ENDED: frozenset({INBOX})})
+        desk_of(house).people.change(MEMBER, none, now_ms=SystemClock().now_ms())
+    with house.store.changing() as connection:
+        connection.execute(notice_letters.update().values(next_try_ms=0))
+    assert len(letters(house)) == 3
+    with telling(house, mail=mail):
+        until(lambda: len(letters(house)) == 2, "he has nothing sent any more")
+    assert len(sent) == 2

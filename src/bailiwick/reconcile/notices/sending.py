@@ -4,6 +4,8 @@ Rules:
 
 - Whether somebody may know is asked again before each try, of each thing that a letter tells. What
   he may not any more is left out. Where that is all, or he took the way back, the letter is gone.
+- So is what he does not choose for this way any more: who unsubscribes is not sent what was on its
+  way, and finds it in his inbox unless he wants to hear nothing of such things.
 - What he may know only by groups at a provider is sent while that login is fresh.
 - What he may know and no letter brings, because its way is gone or it is given up, is put into his
   inbox in the same instant.
@@ -109,9 +111,11 @@ async def _share(letter: NoticeLetter, person: NoticePerson, tools: LetterTools)
             each
             for each in known
             if person.leads_to(letter.channel)
+            and person.wants(each.kind, letter.channel)
             and may_know(each, name, directory=directory, roles=roles)
         )
-        return Share(sent, tuple(each for each in known if each not in sent))
+        rest = (each for each in known if each not in sent)
+        return Share(sent, tuple(each for each in rest if person.hears_of(each.kind)))
 
     return await asyncio.to_thread(tools.runner.read, find)
 

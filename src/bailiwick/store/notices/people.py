@@ -28,7 +28,7 @@ from bailiwick.apps.webhooks import OVERLAP_MS
 from bailiwick.store.notices.tables import notice_people
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, LimitReached
-from bailiwick.vocab.notices import SENT, NoticeChannel, NoticeKind
+from bailiwick.vocab.notices import CHOSEN, SENT, NoticeChannel, NoticeKind
 
 HOUR_MS: Final = 3_600_000
 CODE_MS: Final = 15 * 60_000
@@ -86,6 +86,16 @@ class NoticePerson:
         ways = frozenset(each for each in chosen if self.leads_to(each))
         is_lost = bool(chosen) and not ways and kind is not NoticeKind.MANY_MORE
         return frozenset({NoticeChannel.INBOX}) if is_lost else ways
+
+    def wants(self, kind: NoticeKind, channel: NoticeChannel) -> bool:
+        """Whether he has such a thing sent so; what says that there was more, if anything is."""
+        if kind is NoticeKind.MANY_MORE:
+            return any(channel in ways for ways in self.choices.values())
+        return kind not in CHOSEN or channel in self.choices.get(kind, {NoticeChannel.INBOX})
+
+    def hears_of(self, kind: NoticeKind) -> bool:
+        """Whether he wants to be told of such a thing at all."""
+        return kind not in CHOSEN or bool(self.choices.get(kind, {NoticeChannel.INBOX}))
 
     def leads_to(self, channel: NoticeChannel) -> bool:
         """Whether anything can be sent that way."""
