@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from bailiwick.ports import JobChange, NewJobRow
 from bailiwick.store.graph_rows import GraphBook, GraphChange, GraphRow, NewGraphRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.migrations import migrate
+from bailiwick.store.notices import people as people_module
 from bailiwick.store.notices import post as post_module
 from bailiwick.store.notices.inbox import Inbox
 from bailiwick.store.notices.people import (
@@ -41,6 +43,7 @@ from bailiwick.vocab.graphs import GraphPhase
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.notices import NoticeChannel, NoticeKind
 from tests.store.conftest import Place
+from tests.support.waiting import WAIT_S
 
 NOW = 10 * HOUR_MS
 EMAIL, INBOX, WEBHOOK = NoticeChannel.EMAIL, NoticeChannel.INBOX, NoticeChannel.WEBHOOK
@@ -306,6 +309,37 @@ def test_a_login_is_remembered_and_changes_nothing_that_was_chosen(place: Place)
     assert people.get("ann") == replace(before, login_ms=NOW + 1)
     choose(people)
     assert people.get("ann").login_ms == NOW + 1
+
+
+def test_a_first_choice_is_not_lost_to_who_counts_a_code_for_the_same_person(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has read that there is nothing yet, and writes after the other has chosen."""
+    store, other = place.open(), place.open()
+    has_read, goes_on = threading.Event(), threading.Event()
+    read_person = people_module.read_person
+
+    def slowly(connection: sa.Connection, principal: str, *, for_change: bool = False) -> Any:
+        found = read_person(connection, principal, for_change=for_change)
+        if threading.current_thread().name == "slow":
+            has_read.set()
+            goes_on.wait(0.5)  # the other one waits for us, if all is well
+        return found
+
+    monkeypatch.setattr(people_module, "read_person", slowly)
+    slow = threading.Thread(
+        target=NoticePeople(store).count_code, args=("ann",), kwargs={"now_ms": NOW}, name="slow"
+    )
+    slow.start()
+    assert has_read.wait(WAIT_S)
+    hook = PersonChange(
+        choices={DRAINED: frozenset({WEBHOOK})}, webhook_url="https://h.example/", secret_id="s"
+    )
+    NoticePeople(other).change("ann", hook, now_ms=NOW)
+    goes_on.set()
+    slow.join(WAIT_S)
+    found = NoticePeople(store).get("ann")
+    assert (found.webhook_url, found.codes) == ("https://h.example/", 1)
 
 
 def test_a_mailbox_is_not_filled_with_codes(place: Place) -> None:

@@ -253,7 +253,13 @@ def _without_pending(person: NoticePerson) -> NoticePerson:
 def read_person(
     connection: Connection, principal: str, *, for_change: bool = False
 ) -> NoticePerson:
-    """What somebody chose; nothing, of who has no row."""
+    """What somebody chose; nothing, of who has no row.
+
+    For a change he gets one first: a lock on a row that is not there keeps nobody out.
+    """
+    if for_change:
+        new = _own_insert(connection).values(principal=principal, choices="{}")
+        connection.execute(new.on_conflict_do_nothing())
     query = select(notice_people).where(notice_people.c.principal == principal)
     row = connection.execute(query.with_for_update() if for_change else query).one_or_none()
     return NoticePerson(principal=principal) if row is None else _person(row)
