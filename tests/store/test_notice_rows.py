@@ -16,6 +16,7 @@ from bailiwick.ports import JobChange, NewJobRow
 from bailiwick.store.graph_rows import GraphBook, GraphChange, GraphRow, NewGraphRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.migrations import migrate
+from bailiwick.store.notices import endings as endings_module
 from bailiwick.store.notices import people as people_module
 from bailiwick.store.notices import post as post_module
 from bailiwick.store.notices.inbox import Inbox
@@ -229,6 +230,25 @@ def test_a_letter_tells_so_much_and_says_how_much_more_there_is(place: Place) ->
     assert (told, withheld) == ([f"m-{n}" for n in range(TOLD_MAX)], 5)
     assert len(messages(store)) == 5
     assert NoticePeople(store).get("ann").withheld == 0, "it was said"
+
+
+def test_what_one_way_has_no_room_for_is_withheld_though_another_brings_it(place: Place) -> None:
+    store = place.open()
+    post, people = NoticePost(store), NoticePeople(store)
+    verified(store, EMAIL)
+    for number in range(LETTERS_PER_HOUR - 1):
+        drop(post, f"m-{number}")
+    both = PersonChange(
+        choices={DRAINED: frozenset({EMAIL, WEBHOOK})}, webhook_url="https://h.example/"
+    )
+    people.change("ann", both, now_ms=NOW)
+    drop(post, "last")
+    assert letters(post)[-1] == (["last"], 0), "it tells all that it was to tell"
+    assert letters(post, WEBHOOK) == []
+    assert people.get("ann").withheld == 1
+    assert messages(store) == ["last"]
+    post.sum_up("ann", now_ms=NOW + HOUR_MS)
+    assert letters(post, WEBHOOK) == [([f"more-{NOW}"], 0)]
 
 
 def test_who_tries_it_too_often_is_told_so_and_loses_no_other_letter(place: Place) -> None:
@@ -525,6 +545,53 @@ def test_an_array_is_told_of_once_when_none_of_its_tasks_is_left(place: Place) -
     assert (found.tasks, found.succeeded) == (4, 3)
     post.tell_ended([found], posts=[], now_ms=NOW)
     assert post.ended(9) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ((JobPhase.CANCELLED,) * 3, "cancelled"),
+        ((JobPhase.SUCCEEDED, JobPhase.CANCELLED, JobPhase.PREEMPTED), "cancelled"),
+        ((JobPhase.CANCELLED, JobPhase.FAILED, JobPhase.LOST), "failed"),
+        ((JobPhase.SUCCEEDED,) * 3, "succeeded"),
+    ],
+)
+def test_an_array_ended_as_the_gravest_of_its_tasks(
+    place: Place, ends: tuple[JobPhase, ...], told: str
+) -> None:
+    store = place.open()
+    new = new_job(array="0-2")
+    head = JobBook(store).insert_array(new, indices=(0, 1, 2), live_max=9).job_id
+    for number, phase in enumerate(ends):
+        finish(store, head + number, phase)
+    (found,) = NoticePost(store).ended(9)
+    assert found.phase == told
+
+
+def test_every_end_of_a_job_has_its_gravity() -> None:
+    assert set(endings_module._GRAVER) == {phase for phase in JobPhase if phase.is_over}
+
+
+def test_a_graph_that_is_tried_again_between_look_and_word_is_told_of_at_its_next_end(
+    place: Place,
+) -> None:
+    store = place.open()
+    graphs, post = GraphBook(store), NoticePost(store)
+    graph = end_graph(graphs, graphs.insert(new_graph(), live_max=9), ended_ms=9)
+    (found,) = post.ended(9)
+    assert graphs.ask_rerun(graph.graph_id, [])
+    asked = graphs.get(graph.graph_id)
+    assert asked is not None
+    running = GraphChange(
+        phase=GraphPhase.RUNNING, tasks=(), ended_ms=None, rerun_taken=asked.rerun_asked
+    )
+    graphs.change(asked, running)
+    with pytest.raises(Unavailable):
+        post.tell_ended([found], posts=[Post(tiding(), ("ann",))], now_ms=NOW)
+    assert messages(store) == []
+    end_graph(graphs, graphs.get(graph.graph_id), ended_ms=20)
+    (again,) = post.ended(9)
+    assert again.ended_ms == 20
 
 
 def test_a_graph_is_told_of_instead_of_its_jobs_and_again_when_it_was_tried_again(

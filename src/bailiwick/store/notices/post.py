@@ -309,13 +309,17 @@ def _write_letters(
         counted = _counted(person, told[0], now_ms=now_ms) if told else None
         if counted is not None:
             person, written[way] = counted, told
-    sent = {each.message for told in written.values() for each in told}
-    wanted = [each for each in tidings if _ways_out(person, each)]
-    left = {each.message for each in wanted} - sent
-    person = replace(person, withheld=person.withheld + len(left))
+    wanted = {way: [t for t in tidings if way in _ways_out(person, t)] for way in SENT}
+    left = {
+        way: {t.message for t in news if t not in written.get(way, ())}
+        for way, news in wanted.items()
+    }
     for way, told in written.items():
-        _write_letter(connection, person, told, way=way, now_ms=now_ms)
-    return (replace(person, withheld=0) if written else person), left
+        counted = replace(person, withheld=person.withheld + len(left[way]))
+        _write_letter(connection, counted, told, way=way, now_ms=now_ms)
+    unsaid = set[str]().union(*(left[way] for way in SENT if way not in written))
+    before = 0 if written else person.withheld
+    return replace(person, withheld=before + len(unsaid)), set[str]().union(*left.values())
 
 
 def _counted(person: NoticePerson, first: Tiding, *, now_ms: int) -> NoticePerson | None:
