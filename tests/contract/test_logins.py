@@ -323,6 +323,21 @@ def test_a_provider_that_does_not_answer_lets_nobody_in(house: HttpHouse) -> Non
         clients["campus"] = right
 
 
+def test_it_is_remembered_when_somebody_last_came_in(
+    house: HttpHouse, campus: OidcProvider
+) -> None:
+    campus.put_people({"lea": []})
+    desk = house.app.state.house.parts.notices
+    assert desk.people.get("campus:lea").login_ms == 0
+    before_ms = SystemClock().now_ms()
+    log_in(house, "lea")
+    first = desk.people.get("campus:lea").login_ms
+    assert before_ms <= first <= SystemClock().now_ms() + 60_000
+    log_in(house, "lea")
+    assert desk.people.get("campus:lea").login_ms >= first
+    assert desk.providers == {"campus"}
+
+
 def test_a_public_client_logs_in_too(campus: OidcProvider, tmp_path: Path) -> None:
     campus.put_people({"jo": []})
     client = ProviderClient(campus.provider(client_id="public"), SystemClock())

@@ -122,13 +122,11 @@ class Dead:
 
 
 @contextmanager
-def telling(
-    house: HttpHouse, dead: Dead | None = None, *, mail: MailPost | None = None
-) -> Iterator[None]:
-    """The loop that a leader runs."""
+def telling(house: HttpHouse, dead: Dead | None = None, **desk_has: Any) -> Iterator[None]:
+    """The loop that a leader runs, perhaps with another desk than the API has."""
     stop, failed = threading.Event(), list[BaseException]()
     given = NoticeTerms(pace=PACE, dead=dead or Dead(), timeout_s=60.0)
-    desk = desk_of(house) if mail is None else replace(desk_of(house), mail=mail)
+    desk = replace(desk_of(house), **desk_has)
     loop = NoticeLoop(sources_of(house), desk, terms=given)
 
     def run() -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -21,6 +17,7 @@ from bailiwick.store import sqlite_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Damaged, Deposed, Unavailable
 from tests.store.conftest import Place
+from tests.support.full_disk import no_file_longer_than
 from tests.support.postgres import PASSWORD, PostgresServer
 from tests.support.waiting import until
 
@@ -96,19 +93,6 @@ def test_a_leader_that_is_killed_loses_nothing_it_confirmed_and_another_leads(pl
 
 
 # --- SQLite --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def no_file_longer_than(limit: int) -> Iterator[None]:
-    """A disk that is full, as far as this process can tell."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
 
 
 def append_for_ever(store: SqlStore, leader: Leader, confirmed: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from bailiwick.ports import JobChange, NewJobRow
 from bailiwick.store.graph_rows import GraphBook, GraphChange, GraphRow, NewGraphRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.migrations import migrate
+from bailiwick.store.notices import endings as endings_module
+from bailiwick.store.notices import people as people_module
 from bailiwick.store.notices import post as post_module
 from bailiwick.store.notices.inbox import Inbox
 from bailiwick.store.notices.people import (
@@ -41,6 +44,7 @@ from bailiwick.vocab.graphs import GraphPhase
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.notices import NoticeChannel, NoticeKind
 from tests.store.conftest import Place
+from tests.support.waiting import WAIT_S
 
 NOW = 10 * HOUR_MS
 EMAIL, INBOX, WEBHOOK = NoticeChannel.EMAIL, NoticeChannel.INBOX, NoticeChannel.WEBHOOK
@@ -228,6 +232,25 @@ def test_a_letter_tells_so_much_and_says_how_much_more_there_is(place: Place) ->
     assert NoticePeople(store).get("ann").withheld == 0, "it was said"
 
 
+def test_what_one_way_has_no_room_for_is_withheld_though_another_brings_it(place: Place) -> None:
+    store = place.open()
+    post, people = NoticePost(store), NoticePeople(store)
+    verified(store, EMAIL)
+    for number in range(LETTERS_PER_HOUR - 1):
+        drop(post, f"m-{number}")
+    both = PersonChange(
+        choices={DRAINED: frozenset({EMAIL, WEBHOOK})}, webhook_url="https://h.example/"
+    )
+    people.change("ann", both, now_ms=NOW)
+    drop(post, "last")
+    assert letters(post)[-1] == (["last"], 0), "it tells all that it was to tell"
+    assert letters(post, WEBHOOK) == []
+    assert people.get("ann").withheld == 1
+    assert messages(store) == ["last"]
+    post.sum_up("ann", now_ms=NOW + HOUR_MS)
+    assert letters(post, WEBHOOK) == [([f"more-{NOW}"], 0)]
+
+
 def test_who_tries_it_too_often_is_told_so_and_loses_no_other_letter(place: Place) -> None:
     store = place.open()
     post = NoticePost(store)
@@ -295,6 +318,50 @@ def test_what_was_chosen_before_an_address_could_wait_is_kept(empty_place: Place
     assert (bob.email, bob.pending_email) == (None, "bob@lab.example")
 
 
+def test_a_login_is_remembered_and_changes_nothing_that_was_chosen(place: Place) -> None:
+    store = place.open()
+    people = NoticePeople(store)
+    people.note_login("bob", NOW)
+    assert (people.get("bob").login_ms, people.get("bob").channels(DRAINED)) == (NOW, {INBOX})
+    verified(store, EMAIL)
+    before = people.get("ann")
+    people.note_login("ann", NOW + 1)
+    assert people.get("ann") == replace(before, login_ms=NOW + 1)
+    choose(people)
+    assert people.get("ann").login_ms == NOW + 1
+
+
+def test_a_first_choice_is_not_lost_to_who_counts_a_code_for_the_same_person(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has read that there is nothing yet, and writes after the other has chosen."""
+    store, other = place.open(), place.open()
+    has_read, goes_on = threading.Event(), threading.Event()
+    read_person = people_module.read_person
+
+    def slowly(connection: sa.Connection, principal: str, *, for_change: bool = False) -> Any:
+        found = read_person(connection, principal, for_change=for_change)
+        if threading.current_thread().name == "slow":
+            has_read.set()
+            goes_on.wait(0.5)  # the other one waits for us, if all is well
+        return found
+
+    monkeypatch.setattr(people_module, "read_person", slowly)
+    slow = threading.Thread(
+        target=NoticePeople(store).count_code, args=("ann",), kwargs={"now_ms": NOW}, name="slow"
+    )
+    slow.start()
+    assert has_read.wait(WAIT_S)
+    hook = PersonChange(
+        choices={DRAINED: frozenset({WEBHOOK})}, webhook_url="https://h.example/", secret_id="s"
+    )
+    NoticePeople(other).change("ann", hook, now_ms=NOW)
+    goes_on.set()
+    slow.join(WAIT_S)
+    found = NoticePeople(store).get("ann")
+    assert (found.webhook_url, found.codes) == ("https://h.example/", 1)
+
+
 def test_a_mailbox_is_not_filled_with_codes(place: Place) -> None:
     people = NoticePeople(place.open())
     for _ in range(CODES_PER_HOUR):
@@ -328,14 +395,93 @@ def test_letters_are_settled_withdrawn_and_forgotten(place: Place) -> None:
     for number in range(3):
         post.hand_over([Post(tiding(f"m-{number}"), ("ann",))], now_ms=NOW)
     done, dead, gone = post.due(NOW, EMAIL, limit=9)
-    post.settle(replace(done, state=DeliveryState.DELIVERED, tries=1, tried_ms=NOW))
-    post.settle(replace(dead, state=DeliveryState.DEAD, tries=8, tried_ms=NOW))
-    post.withdraw(gone.letter_id)
+    assert post.settle(replace(done, state=DeliveryState.DELIVERED, tried_ms=NOW))
+    assert post.settle(replace(dead, state=DeliveryState.DEAD, tried_ms=NOW))
+    assert post.withdraw(gone)
     assert post.due(NOW, EMAIL, limit=9) == []
     assert post.latest("ann")[EMAIL].state is DeliveryState.DEAD
     assert post.forget(NOW) == 0
     assert post.forget(NOW + post_module.DELIVERED_MS + 1) == 1
     assert post.forget(NOW + post_module.DEAD_MS + 1) == 1
+
+
+def test_a_try_is_counted_before_it_is_made_and_by_one_leader(place: Place) -> None:
+    store, other = place.open(), place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    claimed = post.claim(letter, next_try_ms=NOW + 5)
+    assert claimed is not None
+    assert (claimed.tries, claimed.next_try_ms) == (1, NOW + 5)
+    assert NoticePost(other).claim(letter, next_try_ms=NOW + 9) is None, "it is another's"
+    assert NoticePost(other).due(NOW + 4, EMAIL, limit=9) == []
+    assert NoticePost(other).due(NOW + 5, EMAIL, limit=9) == [claimed], "nobody lived to settle it"
+
+
+def test_what_became_of_a_try_is_not_written_over_what_a_later_one_says(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    first = post.claim(letter, next_try_ms=NOW)
+    assert first is not None
+    second = post.claim(first, next_try_ms=NOW + 7)
+    assert second is not None
+    assert not post.settle(replace(first, state=DeliveryState.DEAD, tried_ms=NOW))
+    assert not post.settle(replace(first, next_try_ms=NOW + 99, tried_ms=NOW))
+    assert post.due(NOW + 7, EMAIL, limit=9) == [second]
+    assert post.settle(replace(first, state=DeliveryState.DELIVERED, tried_ms=NOW)), "it is there"
+    assert not post.settle(replace(second, state=DeliveryState.DEAD, tried_ms=NOW))
+    assert post.latest("ann")[EMAIL].state is DeliveryState.DELIVERED
+
+
+def test_what_no_letter_brings_is_in_the_inbox_with_the_end_of_the_letter(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store)
+    verified(store, EMAIL)
+    for number in range(3):
+        drop(post, f"m-{number}")
+    dead, gone, read = post.due(NOW, EMAIL, limit=9)
+    later = post.claim(dead, next_try_ms=NOW)
+    assert later is not None
+    given_up = replace(later, state=DeliveryState.DEAD, tried_ms=NOW)
+    assert not post.settle(replace(given_up, tries=0), inbox=dead.tidings)
+    assert messages(store) == [], "another try is under way"
+    assert post.settle(given_up, inbox=dead.tidings)
+    assert not post.settle(given_up, inbox=dead.tidings)
+    assert messages(store) == ["m-0"]
+    assert post.withdraw(gone, inbox=gone.tidings)
+    assert post.withdraw(read)
+    assert messages(store) == ["m-1", "m-0"]
+    assert post.due(NOW, EMAIL, limit=9) == []
+
+
+def test_where_the_server_sends_no_mail_what_would_be_mailed_is_in_the_inbox(place: Place) -> None:
+    store = place.open()
+    post = NoticePost(store, sends_mail=False)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    assert post.due(NOW, EMAIL, limit=9) == []
+    assert messages(store) == ["m-1"]
+    hook = PersonChange(
+        webhook_url="https://h.example/", choices={DRAINED: frozenset({EMAIL, WEBHOOK})}
+    )
+    NoticePeople(store).change("ann", hook, now_ms=NOW)
+    drop(post, "m-2")
+    assert letters(post, WEBHOOK) == [(["m-2"], 0)]
+    assert messages(store) == ["m-1"], "the other way leads somewhere"
+
+
+def test_that_there_was_more_than_one_letter_told_is_no_notice_of_the_inbox(place: Place) -> None:
+    store = place.open()
+    post, more = NoticePost(store), tiding("more", NoticeKind.MANY_MORE)
+    verified(store, EMAIL)
+    drop(post, "m-1")
+    (letter,) = post.due(NOW, EMAIL, limit=9)
+    assert post.withdraw(letter, inbox=[more, *letter.tidings])
+    assert messages(store) == ["m-1"], "what it counts is there already"
 
 
 def new_job(**how: Any) -> NewJobRow:
@@ -399,6 +545,53 @@ def test_an_array_is_told_of_once_when_none_of_its_tasks_is_left(place: Place) -
     assert (found.tasks, found.succeeded) == (4, 3)
     post.tell_ended([found], posts=[], now_ms=NOW)
     assert post.ended(9) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ((JobPhase.CANCELLED,) * 3, "cancelled"),
+        ((JobPhase.SUCCEEDED, JobPhase.CANCELLED, JobPhase.PREEMPTED), "cancelled"),
+        ((JobPhase.CANCELLED, JobPhase.FAILED, JobPhase.LOST), "failed"),
+        ((JobPhase.SUCCEEDED,) * 3, "succeeded"),
+    ],
+)
+def test_an_array_ended_as_the_gravest_of_its_tasks(
+    place: Place, ends: tuple[JobPhase, ...], told: str
+) -> None:
+    store = place.open()
+    new = new_job(array="0-2")
+    head = JobBook(store).insert_array(new, indices=(0, 1, 2), live_max=9).job_id
+    for number, phase in enumerate(ends):
+        finish(store, head + number, phase)
+    (found,) = NoticePost(store).ended(9)
+    assert found.phase == told
+
+
+def test_every_end_of_a_job_has_its_gravity() -> None:
+    assert set(endings_module._GRAVER) == {phase for phase in JobPhase if phase.is_over}
+
+
+def test_a_graph_that_is_tried_again_between_look_and_word_is_told_of_at_its_next_end(
+    place: Place,
+) -> None:
+    store = place.open()
+    graphs, post = GraphBook(store), NoticePost(store)
+    graph = end_graph(graphs, graphs.insert(new_graph(), live_max=9), ended_ms=9)
+    (found,) = post.ended(9)
+    assert graphs.ask_rerun(graph.graph_id, [])
+    asked = graphs.get(graph.graph_id)
+    assert asked is not None
+    running = GraphChange(
+        phase=GraphPhase.RUNNING, tasks=(), ended_ms=None, rerun_taken=asked.rerun_asked
+    )
+    graphs.change(asked, running)
+    with pytest.raises(Unavailable):
+        post.tell_ended([found], posts=[Post(tiding(), ("ann",))], now_ms=NOW)
+    assert messages(store) == []
+    end_graph(graphs, graphs.get(graph.graph_id), ended_ms=20)
+    (again,) = post.ended(9)
+    assert again.ended_ms == 20
 
 
 def test_a_graph_is_told_of_instead_of_its_jobs_and_again_when_it_was_tried_again(

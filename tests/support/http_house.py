@@ -277,7 +277,13 @@ def http_house(
                 fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
                 calls=CallDesk(CallBook(store)),
                 endpoints=EndpointDesk(runner),
-                notices=open_desk(store, bytes(32), mail=mail, allow_private=True),
+                notices=open_desk(
+                    store,
+                    bytes(32),
+                    mail=mail,
+                    allow_private=True,
+                    providers=parts.logins.clients if parts.logins else (),
+                ),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )

@@ -260,6 +260,7 @@ class NaiveKernel:
         state, crossed = self.budgets[owner]
         assert body["before"] == state
         assert (body["after"], body["crossed"]) != (state, crossed), "told, though nothing is new"
+        assert body.get("crossed_before") == (crossed if body["after"] == state else None)
         if body["after"] in ("depleted", "auto_release_pending"):
             assert body["spent_micros"] >= body["limit_micros"]
         self.budgets[owner] = body["after"], body["crossed"]

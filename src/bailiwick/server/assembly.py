@@ -181,6 +181,7 @@ def _notices(base: Base, plan: ProcessPlan, tables: StoreTables) -> tuple[Notice
         mail=None if plan.mail is None else (plan.mail.sender, Mailer(plan.mail)),
         allow_private=plan.webhooks_private,
         address=plan.public_url,
+        providers=(each.name for each in plan.providers),
     )
     sources = NoticeSources(
         runner=base.runner,

@@ -84,7 +84,8 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         ev.BudgetChanged, budgets(), st.none() | amounts, is_removed=st.booleans()
     ),
     ev.BudgetStateChanged: st.builds(
-        ev.BudgetStateChanged, owners, states, states, amounts, amounts, amounts
+        ev.BudgetStateChanged,
+        *(owners, states, states, amounts, amounts, amounts, st.none() | amounts),
     ),
     ev.FindingReported: st.builds(
         ev.FindingReported, anybody, names, severities, principals, evidences, notes

@@ -24,6 +24,7 @@ from bailiwick.services.notices.tidings import (
     read_ended,
     read_line,
     recipients,
+    vouched_roles,
 )
 from bailiwick.store.notices.endings import EndedWork
 from bailiwick.store.notices.told import Tiding
@@ -103,6 +104,27 @@ def test_work_that_spends_a_budget_is_told_at_each_of_its_marks() -> None:
     assert facts == [("low_balance", 800), ("low_balance", 900), ("depleted", 1_000)]
     assert {each.scope for each in told} == {Scope("lab")}
     assert {each.facts["limit_micros"] for each in told} == {1_000}
+
+
+def test_a_budget_that_got_more_room_is_told_to_nobody() -> None:
+    """From the kernel's own records: fewer of its thresholds are passed than before."""
+    desk = Desk(nodes=[cores(8)], grace_ms=500)
+    desk.do(SetRateCard(replace(LIST_PRICES, core_micros_per_hour=3_600_000)))  # one a millisecond
+    desk.do(SetBudget(Budget("lab", limit_micros=1_000, thresholds=(500, 800, 900))))
+    desk.at(2_000).lease(cpu_cores=1, ttl_ms=10**6)
+    desk.tick(2_950)
+    told = len(desk.lines)
+    for limit in (1_500, 1_150):  # 63 % are spent, and then 82 %
+        desk.do(SetBudget(Budget("lab", limit_micros=limit, thresholds=(500, 800, 900))))
+        desk.tick(desk.now_ms)
+    records = [json.loads(each) for each in desk.lines[told:]]
+    changed = [each for each in records if each["kind"] == "budget_state_changed"]
+    assert [(r["body"]["crossed_before"], r["body"]["crossed"]) for r in changed] == [
+        (3, 1),
+        (1, 2),
+    ]
+    read = [read_line(each, journal=JOURNAL, holder=str) for each in changed]
+    assert [None if each is None else each.facts["limit_micros"] for each in read] == [None, 1_150]
 
 
 @pytest.mark.parametrize(
@@ -251,6 +273,23 @@ def test_nobody_is_told_of_a_tenant_where_he_has_nothing(
     tiding = Tiding(message="m", kind=kind, at_ms=0, scope=Scope("rival", "p"))
     for name in recipients(tiding, directory):
         assert any(held.covers(tiding.scope) for held in directory.roles[name])
+
+
+def test_what_only_groups_gave_counts_while_their_provider_vouches_for_it() -> None:
+    directory = Directory()
+    directory.roles["campus:eve"] = {
+        FLEET: Role.FLEET_OPERATOR,
+        Scope("lab"): Role.TENANT_ADMIN,
+    }
+    directory.given["campus:eve"] = {FLEET: "campus"}
+    drained = Tiding(message="m", kind=NoticeKind.NODE_DRAINED, at_ms=0, scope=FLEET)
+    budget = Tiding(message="m", kind=NoticeKind.BUDGET_REACHED, at_ms=0, scope=Scope("lab"))
+    for providers, is_told in ((("campus", "other"), True), (("other",), False), ((), False)):
+        roles = vouched_roles("campus:eve", directory, providers=providers)
+        for tiding, expected in ((drained, is_told), (budget, True)):
+            found = may_know(tiding, "campus:eve", directory=directory, roles=roles)
+            assert found is expected, (providers, tiding)
+    assert vouched_roles("stranger", directory, providers=()) == {}
 
 
 def test_so_many_are_told_of_one_thing_at_most() -> None:

@@ -97,6 +97,7 @@ class MoneyKinds:
                 "after": Words((BudgetState,)),
                 **dict.fromkeys(("spent_micros", "limit_micros", "crossed"), AMOUNT),
             },
+            {"crossed_before": AMOUNT},
         ),
     )
     FINDING_REPORTED = row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Final, Self, TypeAlias
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import RateChange, card_body, card_of
@@ -86,9 +86,16 @@ class BudgetChanged:
         return cls(budget_of(body, owner), body.get("opening_micros"), removed)
 
 
+_BEFORE: Final = "crossed_before"
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetStateChanged:
-    """A budget stands otherwise than was told last; ``crossed`` of its thresholds are passed."""
+    """A budget stands otherwise than was told last; ``crossed`` of its thresholds are passed.
+
+    Where the word is the same, ``crossed_before`` says whether more are passed now, or fewer since
+    somebody made room. Records of before that was said have none.
+    """
 
     kind: ClassVar = RecordKind.BUDGET_STATE_CHANGED
     owner: Owner
@@ -97,18 +104,21 @@ class BudgetStateChanged:
     spent_micros: int
     limit_micros: int
     crossed: int
+    crossed_before: int | None = None
 
     def body(self) -> Body:
         """Both states, and the numbers that led to it."""
         numbers = {"spent_micros": self.spent_micros, "limit_micros": self.limit_micros}
         words = {"before": self.before.value, "after": self.after.value}
-        return {**words, **numbers, "crossed": self.crossed}
+        told: Body = {**words, **numbers, "crossed": self.crossed}
+        return told if self.crossed_before is None else told | {_BEFORE: self.crossed_before}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         words = BudgetState(body["before"]), BudgetState(body["after"])
-        return cls(owner, *words, body["spent_micros"], body["limit_micros"], body["crossed"])
+        numbers = body["spent_micros"], body["limit_micros"], body["crossed"]
+        return cls(owner, *words, *numbers, body.get(_BEFORE))
 
 
 @dataclass(frozen=True, slots=True)

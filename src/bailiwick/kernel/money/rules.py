@@ -193,7 +193,9 @@ def _tell(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
     if found != told:
         spent = min(state.spending.spent_micros(purse, now_ms), INTEGER_MAX)
         owner, limit = Owner(*purse.scope), purse.budget.limit_micros
-        yield ev.BudgetStateChanged(owner, told.state, found.state, spent, limit, found.crossed)
+        before = told.crossed if told.state is found.state else None
+        words = told.state, found.state
+        yield ev.BudgetStateChanged(owner, *words, spent, limit, found.crossed, before)
 
 
 def _end_on_budget(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:

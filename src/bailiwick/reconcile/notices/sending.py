@@ -4,7 +4,14 @@ Rules:
 
 - Whether somebody may know is asked again before each try, of each thing that a letter tells. What
   he may not any more is left out. Where that is all, or he took the way back, the letter is gone.
+- So is what he does not choose for this way any more: who unsubscribes is not sent what was on its
+  way, and finds it in his inbox unless he wants to hear nothing of such things.
+- What he may know only by groups at a provider is sent while that login is fresh.
+- What he may know and no letter brings, because its way is gone or it is given up, is put into his
+  inbox in the same instant.
 - What is sent is made from facts each time: the same message under the same id in every try.
+- A try is counted in the tables before anything is sent. What cannot be counted is not sent: a
+  full disk must not send the same letter for ever. Tries that nobody lived to settle count too.
 - When it is tried again, and when it is given up, is decided as for the webhooks of apps.
 """
 
@@ -15,7 +22,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from bailiwick.events.cloud import SPEC_VERSION, source_of, spell_time
 from bailiwick.events.retrying import (
@@ -38,7 +45,7 @@ from bailiwick.runtime.runner import Runner
 from bailiwick.services.notices.desk import NoticeDesk
 from bailiwick.services.notices.letters import text_of_letter, title_of_letter
 from bailiwick.services.notices.mail import MailHead, letter_mail
-from bailiwick.services.notices.tidings import may_know
+from bailiwick.services.notices.tidings import VOUCHED_MS, may_know, vouched_roles
 from bailiwick.store.notices.people import NoticePerson
 from bailiwick.store.notices.told import NoticeLetter, Tiding
 from bailiwick.vocab.apps import DeliveryFault, DeliveryState
@@ -64,24 +71,51 @@ class LetterTools:
     """Is told of each letter that is given up: the way, and what it failed with."""
 
 
+class Share(NamedTuple):
+    """What of a letter its reader may know now."""
+
+    sent: tuple[Tiding, ...]
+    kept: tuple[Tiding, ...]
+    """What does not go out by this way, and is in his inbox instead."""
+
+
 async def deliver(letter: NoticeLetter, tools: LetterTools) -> None:
     """Try once, and write down what follows."""
-    desk, name = tools.desk, letter.principal
-    person = await asyncio.to_thread(desk.people.get, name)
-    known = await _known(letter, tools) if person.leads_to(letter.channel) else ()
-    if not known:
-        await asyncio.to_thread(desk.post.withdraw, letter.letter_id)
+    desk = tools.desk
+    person = await asyncio.to_thread(desk.people.get, letter.principal)
+    share = await _share(letter, person, tools)
+    if not share.sent:
+        await asyncio.to_thread(desk.post.withdraw, letter, inbox=share.kept)
         return
-    outcome = await _send(replace(letter, tidings=known), person, tools)
-    await asyncio.to_thread(desk.post.settle, _after(letter, outcome, tools))
+    if letter.tries >= tools.pace.tries_max:  # nobody wrote down what became of the last one
+        await _settle(_given_up(letter, tools), share, tools)
+        return
+    pause_ms = tools.pace.pause_ms(letter.tries + 1, random.random())
+    next_try_ms = tools.clock.now_ms() + pause_ms
+    claimed = await asyncio.to_thread(desk.post.claim, letter, next_try_ms=next_try_ms)
+    if claimed is None:
+        return
+    outcome = await _send(replace(claimed, tidings=share.sent), person, tools)
+    await _settle(_after(claimed, outcome, tools), share, tools)
 
 
-async def _known(letter: NoticeLetter, tools: LetterTools) -> tuple[Tiding, ...]:
-    """What the reader of a letter may know of it now."""
+async def _share(letter: NoticeLetter, person: NoticePerson, tools: LetterTools) -> Share:
+    is_fresh = tools.clock.now_ms() - person.login_ms < VOUCHED_MS
+    providers = tools.desk.providers if is_fresh else frozenset[str]()
 
-    def find(view: View) -> tuple[Tiding, ...]:
+    def find(view: View) -> Share:
         directory, name = view.state.directory, letter.principal
-        return tuple(t for t in letter.tidings if may_know(t, name, directory=directory))
+        known = [t for t in letter.tidings if may_know(t, name, directory=directory)]
+        roles = vouched_roles(name, directory, providers=providers)
+        sent = tuple(
+            each
+            for each in known
+            if person.leads_to(letter.channel)
+            and person.wants(each.kind, letter.channel)
+            and may_know(each, name, directory=directory, roles=roles)
+        )
+        rest = (each for each in known if each not in sent)
+        return Share(sent, tuple(each for each in rest if person.hears_of(each.kind)))
 
     return await asyncio.to_thread(tools.runner.read, find)
 
@@ -148,19 +182,39 @@ def _told(tiding: Tiding) -> dict[str, Any]:
 
 
 def _after(letter: NoticeLetter, outcome: SendOutcome, tools: LetterTools) -> NoticeLetter:
-    now_ms, tries = tools.clock.now_ms(), letter.tries + 1
-    step = plan_after(outcome, tries=tries, now_ms=now_ms, chance=random.random(), pace=tools.pace)
-    if isinstance(step, GivenUp):
-        told = f"notice {letter.message} does not reach {letter.principal}"
-        tools.say(f"{told} by {letter.channel}: {step.fault} after {tries} tries")
-        tools.dead(letter.channel.value, step.fault.value)
+    now_ms, pace = tools.clock.now_ms(), tools.pace
+    step = plan_after(outcome, tries=letter.tries, now_ms=now_ms, chance=random.random(), pace=pace)
     states = {Delivered: DeliveryState.DELIVERED, GivenUp: DeliveryState.DEAD}
     return replace(
         letter,
         state=states.get(type(step), DeliveryState.RETRYING),
-        tries=tries,
         tried_ms=now_ms,
         status=outcome.status if isinstance(outcome, Answered) else None,
         fault=fault_of(outcome),
         next_try_ms=step.at_ms if isinstance(step, TryAgain) else None,
     )
+
+
+def _given_up(letter: NoticeLetter, tools: LetterTools) -> NoticeLetter:
+    return replace(
+        letter,
+        state=DeliveryState.DEAD,
+        tried_ms=tools.clock.now_ms(),
+        fault=letter.fault or DeliveryFault.NO_CONNECTION,
+        next_try_ms=None,
+    )
+
+
+async def _settle(letter: NoticeLetter, share: Share, tools: LetterTools) -> None:
+    """Write down what became of a letter, and say so if it is given up."""
+    inbox = {
+        DeliveryState.RETRYING: (),
+        DeliveryState.DELIVERED: share.kept,
+        DeliveryState.DEAD: share.sent + share.kept,
+    }
+    post, kept = tools.desk.post, inbox[letter.state]
+    is_ours = await asyncio.to_thread(post.settle, letter, inbox=kept)
+    if is_ours and letter.state is DeliveryState.DEAD and letter.fault is not None:
+        told = f"notice {letter.message} does not reach {letter.principal}"
+        tools.say(f"{told} by {letter.channel}: {letter.fault} after {letter.tries} tries")
+        tools.dead(letter.channel.value, letter.fault.value)

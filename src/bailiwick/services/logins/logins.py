@@ -6,11 +6,13 @@ Rules:
   code) is sealed in a cookie of his browser, and what a terminal polls with is sealed as well. So
   every replica can go on with it, and none keeps anything.
 - The provider's own tokens never leave the server, nor does the client's secret.
-- What his groups give is applied before he gets a session, and sealed in the journal.
+- What his groups give is applied before he gets a session, and sealed in the journal. That he came
+  is remembered: it is how long those groups count for what is sent to him.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import secrets
 from collections.abc import Callable, Mapping
@@ -76,6 +78,8 @@ class Logins:
     clients: Mapping[str, ProviderClient]
     address: str
     """Where browsers reach this server, as the providers know it."""
+    came_in: Callable[[str, int], None]
+    """Is told who was let in, and when."""
 
     @property
     def _box(self) -> NoteBox:
@@ -199,6 +203,7 @@ class Logins:
         groups = ApplyGroups(person.name, provider.name, provider.roles_of(person.groups))
         with suppress(Conflict):  # he has just that already
             await self.gateway.execute(Envelope(groups, DOORKEEPER, trace))
+        await asyncio.to_thread(self.came_in, person.name, self.clock.now_ms())
         maker = SessionMaker(self.gateway, self.authority, self.clock)
         return await maker.begin_for(
             person.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hmac import digest
 from typing import Final
@@ -37,6 +38,8 @@ class NoticeDesk:
     """Whether webhooks may lead to private networks and this machine."""
     address: str = ""
     """Where people reach the server."""
+    providers: frozenset[str] = frozenset()
+    """Through which people log in here; what the groups at another one gave counts for nothing."""
 
     def code_digest(self, principal: str, email: str, *, code: str) -> str:
         """As what a code is kept."""
@@ -55,15 +58,17 @@ def open_desk(
     mail: tuple[str, MailPost] | None = None,
     allow_private: bool = False,
     address: str = "",
+    providers: Iterable[str] = (),
 ) -> NoticeDesk:
     """The desk of a store; ``mail`` is from whom it comes, and what brings it away."""
     return NoticeDesk(
-        people=NoticePeople(store),
-        post=NoticePost(store),
+        people=NoticePeople(store, sends_mail=mail is not None),
+        post=NoticePost(store, sends_mail=mail is not None),
         inbox=Inbox(store),
         key=key,
         sender="" if mail is None else mail[0],
         mail=None if mail is None else mail[1],
         allow_private=allow_private,
         address=address,
+        providers=frozenset(providers),
     )

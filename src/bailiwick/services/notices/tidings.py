@@ -8,6 +8,9 @@ Rules:
 - Only people are told: no service account, node, app, or name of the server's own.
 - Nobody is told what he may not read: the key is asked for when it is written down, and again when
   it is sent and when it is read.
+- Roles that rest on somebody's groups at a provider are compared at his logins alone. So they count
+  for what is sent to him for :data:`VOUCHED_MS` after one, and while people log in there. His
+  inbox needs a session.
 - A tiding names what happened and where, by names and numbers that have bounds. Notes, command
   lines, environments and who a lease had to make room for stay out.
 - A node that is drained for an instant, on its way to its test, is nobody's to service: that is
@@ -18,13 +21,14 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
     Allowed,
+    AnyRole,
     Directory,
     Permission,
     Scope,
@@ -40,6 +44,8 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import BudgetState
 
 RECIPIENTS_MAX: Final = 100
+VOUCHED_MS: Final = 7 * 24 * 3_600_000
+"""How long a login tells what somebody's groups give him: whoever comes every week is sent all."""
 _UNPRINTED: Final = re.compile(r"[^\x20-\x7e]")
 _KINDS: Final = (
     RecordKind.LEASE_REVOKED,
@@ -57,6 +63,7 @@ _MODE: Final = RecordKind.NODE_MODE_CHANGED.value
 _UNPASSED: Final = (NodeTestOutcome.FAILED.value, NodeTestOutcome.TIMED_OUT.value)
 _ROOMY: Final = (BudgetState.HEALTHY.value, BudgetState.LOW_BALANCE.value)
 
+Roles: TypeAlias = Mapping[Scope, AnyRole]
 Line = Mapping[str, Any]
 """A record, as its line spells it."""
 Holder = Callable[[int], str | None]
@@ -159,21 +166,31 @@ def recipients(tiding: Tiding, directory: Directory) -> tuple[str, ...]:
     ]
 
 
-def may_know(tiding: Tiding, name: str, *, directory: Directory) -> bool:
-    """Whether somebody is a person who may read what this is about, now."""
-    if not is_person(name, directory):
+def may_know(
+    tiding: Tiding, name: str, *, directory: Directory, roles: Roles | None = None
+) -> bool:
+    """Whether somebody is a person who may read what this is about, now.
+
+    By all of his roles, or by these alone.
+    """
+    held = directory.roles.get(name, {}) if roles is None else roles
+    if not held or _is_program(name, directory):
         return False
     key = KEY_OF.get(tiding.kind)
     if key is None:  # about himself alone
         return True
-    found = check_access(directory.roles.get(name, {}), key, scope=tiding.scope)
-    return isinstance(found, Allowed)
+    return isinstance(check_access(held, key, scope=tiding.scope), Allowed)
 
 
-def is_person(name: str, directory: Directory) -> bool:
-    """Whether somebody has a role here, and is no program."""
-    is_program = name in directory.accounts or name.startswith(NODE_PREFIX) or is_reserved(name)
-    return not is_program and bool(directory.roles.get(name))
+def vouched_roles(name: str, directory: Directory, *, providers: Collection[str]) -> Roles:
+    """Somebody's roles, without what only groups at a provider gave that is none of these."""
+    given = directory.given.get(name, {})
+    roles = directory.roles.get(name, {})
+    return {at: role for at, role in roles.items() if given.get(at, "") in ("", *providers)}
+
+
+def _is_program(name: str, directory: Directory) -> bool:
+    return name in directory.accounts or name.startswith(NODE_PREFIX) or is_reserved(name)
 
 
 def _looks_after(scope: Scope, name: str, directory: Directory) -> bool:
@@ -191,7 +208,11 @@ def _is_warning(body: Line) -> bool:
 
 
 def _is_worse(body: Line) -> bool:
-    return body["after"] != BudgetState.HEALTHY.value and body["before"] in _ROOMY
+    """Whether less is left than was told last; who was given room knows that he was."""
+    before, after = body["before"], body["after"]
+    if before == after and "crossed_before" in body:
+        return bool(body["crossed"] > body["crossed_before"])
+    return after != BudgetState.HEALTHY.value and before in _ROOMY
 
 
 def _tiding(

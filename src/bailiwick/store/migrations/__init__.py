@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REVISIONS = (
     *("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010"),
     *("0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018", "0019", "0020"),
-    *("0021", "0022"),
+    *("0021", "0022", "0023"),
 )
 """Every revision this version can start from, oldest first. A test holds them to the scripts."""
 

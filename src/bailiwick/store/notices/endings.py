@@ -4,6 +4,7 @@ Rules:
 
 - An array is told of once, when none of its tasks is left; its first task stands for it. A graph is
   told of when it is over, and again if it was tried again and is over then.
+- An array ended as the gravest end of its tasks: one that was called back is cancelled, not failed.
 - The other tasks of an array, and the jobs of a graph, are written down as told when they are made:
   a thousand of them are no thousand notices.
 """
@@ -11,9 +12,9 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, func, null, select, update
+from sqlalchemy import Connection, Select, Update, and_, case, func, null, select, update
 
 from bailiwick.store.graph_tables import graph_tasks, graphs
 from bailiwick.store.tables import jobs
@@ -23,6 +24,18 @@ from bailiwick.vocab.notices import NoticeKind
 
 _LIVE = [phase.value for phase in LIVE_PHASES]
 _LIVE_GRAPHS = [phase.value for phase in GraphPhase if not phase.is_over]
+
+
+_GRAVER: Final = (
+    JobPhase.SUCCEEDED,
+    JobPhase.PREEMPTED,
+    JobPhase.EXPIRED,
+    JobPhase.CANCELLED,
+    JobPhase.REFUSED,
+    JobPhase.LOST,
+    JobPhase.FAILED,
+)
+"""How tasks of an array end, the gravest last."""
 
 
 class EndedWork(NamedTuple):
@@ -53,16 +66,25 @@ def ended_work(connection: Connection, limit: int) -> list[EndedWork]:
 def mark_told(connection: Connection, works: Sequence[EndedWork]) -> bool:
     """Write down that these were told; whether nobody else had."""
     jobs_over = [each.number for each in works if each.kind is NoticeKind.JOB_ENDED]
-    graphs_over = [each.number for each in works if each.kind is NoticeKind.GRAPH_ENDED]
+    graphs_over = [each for each in works if each.kind is NoticeKind.GRAPH_ENDED]
     marked = 0
-    for table, key, numbers in (
-        (jobs, jobs.c.job_id, jobs_over),
-        (graphs, graphs.c.graph_id, graphs_over),
-    ):
-        if numbers:
-            which = and_(key.in_(numbers), table.c.is_told.is_(False))
-            marked += connection.execute(update(table).where(which).values(is_told=True)).rowcount
+    if jobs_over:
+        which = and_(jobs.c.job_id.in_(jobs_over), jobs.c.is_told.is_(False))
+        marked += connection.execute(update(jobs).where(which).values(is_told=True)).rowcount
+    for work in graphs_over:
+        marked += connection.execute(_as_read(work).values(is_told=True)).rowcount
     return marked == len(works)
+
+
+def _as_read(work: EndedWork) -> Update:
+    """A graph's row, while it is over as it was read: one that is tried again ends once more."""
+    ended = graphs.c.ended_ms
+    return update(graphs).where(
+        graphs.c.graph_id == work.number,
+        graphs.c.is_told.is_(False),
+        graphs.c.phase == work.phase,
+        ended.is_(None) if work.ended_ms is None else ended == work.ended_ms,
+    )
 
 
 def _jobs(limit: int) -> Select[Any]:
@@ -84,10 +106,12 @@ def _heads(limit: int) -> Select[tuple[int]]:
 
 def _array(connection: Connection, head: int) -> EndedWork:
     good = func.sum(case((jobs.c.phase == JobPhase.SUCCEEDED.value, 1), else_=0))
-    counted = select(func.count(), good, func.max(jobs.c.ended_ms)).where(jobs.c.array_id == head)
-    tasks, succeeded, ended_ms = connection.execute(counted).one()
+    gravest = func.max(case({each.value: n for n, each in enumerate(_GRAVER)}, value=jobs.c.phase))
+    told = func.count(), good, func.max(jobs.c.ended_ms), gravest
+    counted = select(*told).where(jobs.c.array_id == head)
+    tasks, succeeded, ended_ms, rank = connection.execute(counted).one()
     first = connection.execute(select(jobs).where(jobs.c.job_id == head)).one()
-    phase = JobPhase.SUCCEEDED if succeeded == tasks else JobPhase.FAILED
+    phase = _GRAVER[rank]
     return EndedWork(
         NoticeKind.JOB_ENDED,
         head,

@@ -2,7 +2,8 @@
 
 Rules:
 
-- Who chose nothing has no row, and what follows from that: everything in the inbox, nothing sent.
+- Who chose nothing has no row, or an empty one, and what follows from that: everything in the
+  inbox, nothing sent.
 - An address counts once its owner has shown a code that was mailed there; the one before counts
   until then, so that a wrong new one silences nothing. The code is kept as a digest, has its time
   and few tries, and is gone with the first right answer.
@@ -27,7 +28,7 @@ from bailiwick.apps.webhooks import OVERLAP_MS
 from bailiwick.store.notices.tables import notice_people
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, LimitReached
-from bailiwick.vocab.notices import SENT, NoticeChannel, NoticeKind
+from bailiwick.vocab.notices import CHOSEN, SENT, NoticeChannel, NoticeKind
 
 HOUR_MS: Final = 3_600_000
 CODE_MS: Final = 15 * 60_000
@@ -68,6 +69,10 @@ class NoticePerson:
     """Test notices since then."""
     dropped: int = 0
     """Notices that fell out of the inbox unread, since there were newer ones."""
+    login_ms: int = 0
+    """When he last came in through the provider that knows his groups."""
+    sends_mail: bool = True
+    """Whether the server that asks sends mail; kept in no row."""
 
     def channels(self, kind: NoticeKind) -> frozenset[NoticeChannel]:
         """By which ways he is told of such a thing, as far as they lead somewhere; if none of them
@@ -82,13 +87,23 @@ class NoticePerson:
         is_lost = bool(chosen) and not ways and kind is not NoticeKind.MANY_MORE
         return frozenset({NoticeChannel.INBOX}) if is_lost else ways
 
+    def wants(self, kind: NoticeKind, channel: NoticeChannel) -> bool:
+        """Whether he has such a thing sent so; what says that there was more, if anything is."""
+        if kind is NoticeKind.MANY_MORE:
+            return any(channel in ways for ways in self.choices.values())
+        return kind not in CHOSEN or channel in self.choices.get(kind, {NoticeChannel.INBOX})
+
+    def hears_of(self, kind: NoticeKind) -> bool:
+        """Whether he wants to be told of such a thing at all."""
+        return kind not in CHOSEN or bool(self.choices.get(kind, {NoticeChannel.INBOX}))
+
     def leads_to(self, channel: NoticeChannel) -> bool:
         """Whether anything can be sent that way."""
         match channel:
             case NoticeChannel.INBOX:
                 return True
             case NoticeChannel.EMAIL:
-                return self.email is not None
+                return self.sends_mail and self.email is not None
             case NoticeChannel.WEBHOOK:
                 return self.webhook_url is not None
 
@@ -123,13 +138,14 @@ class PersonChange:
 class NoticePeople:
     """The people of one database."""
 
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
+    def __init__(self, store: SqlStore, *, sends_mail: bool = True) -> None:
+        self._store, self._sends_mail = store, sends_mail
 
     def get(self, principal: str) -> NoticePerson:
         """What somebody chose."""
         with self._store.reading() as connection:
-            return read_person(connection, principal)
+            found = read_person(connection, principal)
+        return replace(found, sends_mail=self._sends_mail)
 
     def change(self, principal: str, change: PersonChange, *, now_ms: int) -> NoticePerson:
         """Have somebody told so from now on; what he chose then."""
@@ -151,6 +167,18 @@ class NoticePeople:
             changed = replace(found, secret_id=secret_id, old_secret_id=before, rotated_ms=now_ms)
             write_person(connection, changed)
             return changed
+
+    def note_login(self, principal: str, now_ms: int) -> None:
+        """Remember when somebody came in through his provider; nothing else of him changes."""
+        values = {"principal": principal, "choices": "{}", "login_ms": now_ms}
+
+        def note(connection: Connection) -> None:
+            new = _own_insert(connection).values(values)
+            connection.execute(
+                new.on_conflict_do_update(index_elements=["principal"], set_={"login_ms": now_ms})
+            )
+
+        self._store.change_together(note)
 
     def count_code(self, principal: str, *, now_ms: int) -> None:
         """Count a code that is about to be mailed; refused if there were too many."""
@@ -225,7 +253,13 @@ def _without_pending(person: NoticePerson) -> NoticePerson:
 def read_person(
     connection: Connection, principal: str, *, for_change: bool = False
 ) -> NoticePerson:
-    """What somebody chose; nothing, of who has no row."""
+    """What somebody chose; nothing, of who has no row.
+
+    For a change he gets one first: a lock on a row that is not there keeps nobody out.
+    """
+    if for_change:
+        new = _own_insert(connection).values(principal=principal, choices="{}")
+        connection.execute(new.on_conflict_do_nothing())
     query = select(notice_people).where(notice_people.c.principal == principal)
     row = connection.execute(query.with_for_update() if for_change else query).one_or_none()
     return NoticePerson(principal=principal) if row is None else _person(row)
@@ -233,14 +267,19 @@ def read_person(
 
 def write_person(connection: Connection, person: NoticePerson) -> None:
     """Keep what somebody chose, and how much he was sent."""
-    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     values = {name: getattr(person, name) for name in _PLAIN}
     values["choices"] = json.dumps(
         {kind.value: sorted(each.value for each in ways) for kind, ways in person.choices.items()},
         sort_keys=True,
     )
-    statement = own(notice_people).values(principal=person.principal, **values)
+    statement = _own_insert(connection).values(principal=person.principal, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["principal"], set_=values))
+
+
+def _own_insert(connection: Connection) -> postgresql.Insert | sqlite.Insert:
+    """As this database spells it: both can say what to do where there is a row."""
+    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return own(notice_people)
 
 
 _PLAIN: Final = tuple(

@@ -12,6 +12,9 @@ Rules:
   has sent to himself to try it counts for itself. What is more is withheld: it is in his inbox,
   also if he wants it sent alone, and the next letter says how many those were. If there is none
   within the hour, one is written to say so.
+- A try is counted before it is made, and only if nobody else began one since the letter was read.
+  What becomes of it is written by who began it, while it is the last.
+- What no letter brings in the end is put into the inbox, with the end of the letter.
 - What was delivered is kept for a day, a dead letter for a month.
 """
 
@@ -21,7 +24,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Update,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.iam import FLEET
@@ -58,8 +72,8 @@ class Post(NamedTuple):
 class NoticePost:
     """The post of one database."""
 
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
+    def __init__(self, store: SqlStore, *, sends_mail: bool = True) -> None:
+        self._store, self._sends_mail = store, sends_mail
 
     # -- from the journal, and from work that ended ------------------------------------------
 
@@ -81,7 +95,7 @@ class NoticePost:
         with self._store.changing() as connection:
             if connection.execute(moved.values(next_seq=next_seq)).rowcount != 1:
                 raise _too_late()
-            _hand_over(connection, posts, now_ms=now_ms)
+            self._hand_over(connection, posts, now_ms=now_ms)
 
     def ended(self, limit: int) -> list[EndedWork]:
         """Jobs, arrays and graphs that are over, of which nobody was told yet."""
@@ -93,17 +107,17 @@ class NoticePost:
         with self._store.changing() as connection:
             if not mark_told(connection, works):
                 raise _too_late()
-            _hand_over(connection, posts, now_ms=now_ms)
+            self._hand_over(connection, posts, now_ms=now_ms)
 
     def hand_over(self, posts: Sequence[Post], *, now_ms: int) -> None:
         """Write down what people are told at one look."""
         with self._store.changing() as connection:
-            _hand_over(connection, posts, now_ms=now_ms)
+            self._hand_over(connection, posts, now_ms=now_ms)
 
     def try_out(self, principal: str, tiding: Tiding, *, now_ms: int) -> None:
         """Write down what somebody sends to himself by all ways; refused if that was too often."""
         with self._store.changing() as connection:
-            person = read_person(connection, principal, for_change=True)
+            person = self._person(connection, principal)
             if _is_over(person.test_hour_ms, now_ms):
                 person = replace(person, test_hour_ms=now_ms, tests=0)
             if person.tests >= TESTS_PER_HOUR:
@@ -117,7 +131,7 @@ class NoticePost:
     def sum_up(self, principal: str, *, now_ms: int) -> None:
         """Have one letter say how many were too many, if there are any."""
         with self._store.changing() as connection:
-            person = read_person(connection, principal, for_change=True)
+            person = self._person(connection, principal)
             if not person.withheld or now_ms - person.hour_ms < HOUR_MS:
                 return
             tiding = Tiding(
@@ -129,7 +143,26 @@ class NoticePost:
             )
             person = replace(person, withheld=0, sent=0, urgent=0, hour_ms=now_ms)
             write_person(connection, person)
-            _hand_over(connection, [Post(tiding, (principal,))], now_ms=now_ms)
+            self._hand_over(connection, [Post(tiding, (principal,))], now_ms=now_ms)
+
+    def _hand_over(self, connection: Connection, posts: Sequence[Post], *, now_ms: int) -> None:
+        news: dict[str, list[Tiding]] = {}
+        for post in posts:
+            for principal in post.people:
+                news.setdefault(principal, []).append(post.tiding)
+        for principal, tidings in news.items():
+            person = self._person(connection, principal)
+            after, left = _write_letters(connection, person, tidings, now_ms=now_ms)
+            inbox = NoticeChannel.INBOX
+            kept = [t for t in tidings if t.message in left or inbox in person.channels(t.kind)]
+            after = _put_in_inbox(connection, after, kept)
+            if after != person:
+                write_person(connection, after)
+
+    def _person(self, connection: Connection, principal: str) -> NoticePerson:
+        """Who is about to be told something, and nobody else tells him meanwhile."""
+        found = read_person(connection, principal, for_change=True)
+        return replace(found, sends_mail=self._sends_mail)
 
     # -- letters -----------------------------------------------------------------------------
 
@@ -145,23 +178,54 @@ class NoticePost:
         with self._store.reading() as connection:
             return [letter_of(row) for row in connection.execute(query)]
 
-    def settle(self, letter: NoticeLetter) -> None:
-        """Write down what became of a letter."""
+    def claim(self, letter: NoticeLetter, *, next_try_ms: int) -> NoticeLetter | None:
+        """Count a try before it is made; nothing, if it is another's to make.
+
+        Where that cannot be written down nothing may be sent, or the same letter would be sent
+        again and again. If nobody lives to settle it, it is tried again then.
+        """
+        claimed = replace(letter, tries=letter.tries + 1, next_try_ms=next_try_ms)
+        told = {"tries": claimed.tries, "next_try_ms": next_try_ms}
+        statement = update(notice_letters).where(_as_read(letter)).values(told)
+        ours = self._store.change_together(lambda c: c.execute(statement).rowcount)
+        return claimed if ours else None
+
+    def settle(self, letter: NoticeLetter, *, inbox: Sequence[Tiding] = ()) -> bool:
+        """Write down what became of a try, and what its reader finds in his inbox instead.
+
+        Whether that counts: not if another try was begun meanwhile, which tells then. But what was
+        taken stays taken.
+        """
         told = {
             "state": letter.state.value,
-            "tries": letter.tries,
             "status": letter.status,
             "fault": None if letter.fault is None else letter.fault.value,
             "tried_ms": letter.tried_ms,
             "next_try_ms": letter.next_try_ms,
         }
-        statement = update(notice_letters).where(_L.letter_id == letter.letter_id).values(told)
-        self._store.change_together(lambda connection: connection.execute(statement).rowcount)
+        is_taken = letter.state is DeliveryState.DELIVERED
+        which = _is_open(letter) if is_taken else _as_read(letter)
+        return self._end(update(notice_letters).where(which).values(told), letter, inbox=inbox)
 
-    def withdraw(self, letter_id: int) -> None:
-        """Send this one not at all."""
-        statement = delete(notice_letters).where(_L.letter_id == letter_id)
-        self._store.change_together(lambda connection: connection.execute(statement).rowcount)
+    def withdraw(self, letter: NoticeLetter, *, inbox: Sequence[Tiding] = ()) -> bool:
+        """Send this one not at all; what its reader finds in his inbox instead."""
+        return self._end(delete(notice_letters).where(_as_read(letter)), letter, inbox=inbox)
+
+    def _end(
+        self, statement: Update | Delete, letter: NoticeLetter, *, inbox: Sequence[Tiding]
+    ) -> bool:
+        def write(connection: Connection) -> bool:
+            # Who hands over takes the person first, too: else two could wait for each other.
+            person = self._person(connection, letter.principal) if inbox else None
+            if not connection.execute(statement).rowcount:
+                return False
+            if person is not None:
+                after = _put_in_inbox(connection, person, inbox)
+                if after != person:
+                    write_person(connection, after)
+            return True
+
+        return self._store.change_together(write)
 
     def latest(self, principal: str) -> dict[NoticeChannel, NoticeLetter]:
         """Of each way the letter that was written last."""
@@ -192,6 +256,17 @@ def _too_late() -> Unavailable:
     return Unavailable("reading for notices", "another replica has read these records already")
 
 
+def _is_open(letter: NoticeLetter) -> ColumnElement[bool]:
+    """Its row, while nobody knows how it ends."""
+    retrying = DeliveryState.RETRYING.value
+    return and_(_L.letter_id == letter.letter_id, _L.state == retrying)
+
+
+def _as_read(letter: NoticeLetter) -> ColumnElement[bool]:
+    """Its row, while nobody has begun another try or knows how it ends."""
+    return and_(_is_open(letter), _L.tries == letter.tries)
+
+
 def _is_over(hour_ms: int, now_ms: int) -> bool:
     return now_ms - hour_ms >= HOUR_MS or now_ms < hour_ms
 
@@ -201,27 +276,14 @@ def _ways_out(person: NoticePerson, tiding: Tiding) -> list[NoticeChannel]:
     return [way for way in SENT if way in ways]
 
 
-def _hand_over(connection: Connection, posts: Sequence[Post], *, now_ms: int) -> None:
-    news: dict[str, list[Tiding]] = {}
-    for post in posts:
-        for principal in post.people:
-            news.setdefault(principal, []).append(post.tiding)
-    for principal, tidings in news.items():
-        person = read_person(connection, principal, for_change=True)
-        after, left = _write_letters(connection, person, tidings, now_ms=now_ms)
-        inbox = NoticeChannel.INBOX
-        kept = [t for t in tidings if t.message in left or inbox in person.channels(t.kind)]
-        after = _put_in_inbox(connection, after, kept)
-        if after != person:
-            write_person(connection, after)
-
-
 def _put_in_inbox(
     connection: Connection, person: NoticePerson, tidings: Sequence[Tiding]
 ) -> NoticePerson:
     if not tidings:
         return person
     for tiding in tidings:
+        if tiding.kind is NoticeKind.MANY_MORE:  # what that counts is there already
+            continue
         _insert_once(connection, notices, tiding.columns(person.principal))
     table = notices.c
     own = table.principal == person.principal
@@ -247,13 +309,17 @@ def _write_letters(
         counted = _counted(person, told[0], now_ms=now_ms) if told else None
         if counted is not None:
             person, written[way] = counted, told
-    sent = {each.message for told in written.values() for each in told}
-    wanted = [each for each in tidings if _ways_out(person, each)]
-    left = {each.message for each in wanted} - sent
-    person = replace(person, withheld=person.withheld + len(left))
+    wanted = {way: [t for t in tidings if way in _ways_out(person, t)] for way in SENT}
+    left = {
+        way: {t.message for t in news if t not in written.get(way, ())}
+        for way, news in wanted.items()
+    }
     for way, told in written.items():
-        _write_letter(connection, person, told, way=way, now_ms=now_ms)
-    return (replace(person, withheld=0) if written else person), left
+        counted = replace(person, withheld=person.withheld + len(left[way]))
+        _write_letter(connection, counted, told, way=way, now_ms=now_ms)
+    unsaid = set[str]().union(*(left[way] for way in SENT if way not in written))
+    before = 0 if written else person.withheld
+    return replace(person, withheld=before + len(unsaid)), set[str]().union(*left.values())
 
 
 def _counted(person: NoticePerson, first: Tiding, *, now_ms: int) -> NoticePerson | None:

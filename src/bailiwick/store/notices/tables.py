@@ -52,7 +52,7 @@ notice_people = Table(
         for name in (
             *("code_expires_ms", "code_tries", "code_hour_ms", "codes"),
             *("hour_ms", "sent", "urgent", "withheld", "dropped", "rotated_ms"),
-            *("test_hour_ms", "tests"),
+            *("test_hour_ms", "tests", "login_ms"),
         )
     ),
 )

@@ -133,7 +133,7 @@ def _house(request: Request) -> House:
 
 def _logins(request: Request) -> Logins:
     house = _house(request)
-    book, door = house.parts.logins, house.door
+    book, desk, door = house.parts.logins, house.parts.notices, house.door
     if book is None:
         raise NotFound("provider", "any", hint="GET /v1/login lists those there are")
     return Logins(
@@ -143,7 +143,12 @@ def _logins(request: Request) -> Logins:
         ids=house.ids,
         clients=book.clients,
         address=book.address,
+        came_in=_no_desk if desk is None else desk.people.note_login,
     )
+
+
+def _no_desk(name: str, now_ms: int) -> None:
+    """Nobody is told anything here."""
 
 
 async def _turn_back(request: Request, refused: LoginRefused) -> RedirectResponse:
