@@ -71,7 +71,7 @@ class LetterTools:
     """Is told of each letter that is given up: the way, and what it failed with."""
 
 
-class Share(NamedTuple):
+class ReaderShare(NamedTuple):
     """What of a letter its reader may know now."""
 
     sent: tuple[Tiding, ...]
@@ -99,11 +99,11 @@ async def deliver(letter: NoticeLetter, tools: LetterTools) -> None:
     await _settle(_after(claimed, outcome, tools), share, tools)
 
 
-async def _share(letter: NoticeLetter, person: NoticePerson, tools: LetterTools) -> Share:
+async def _share(letter: NoticeLetter, person: NoticePerson, tools: LetterTools) -> ReaderShare:
     is_fresh = tools.clock.now_ms() - person.login_ms < VOUCHED_MS
     providers = tools.desk.providers if is_fresh else frozenset[str]()
 
-    def find(view: View) -> Share:
+    def find(view: View) -> ReaderShare:
         directory, name = view.state.directory, letter.principal
         known = [t for t in letter.tidings if may_know(t, name, directory=directory)]
         roles = vouched_roles(name, directory, providers=providers)
@@ -115,7 +115,7 @@ async def _share(letter: NoticeLetter, person: NoticePerson, tools: LetterTools)
             and may_know(each, name, directory=directory, roles=roles)
         )
         rest = (each for each in known if each not in sent)
-        return Share(sent, tuple(each for each in rest if person.hears_of(each.kind)))
+        return ReaderShare(sent, tuple(each for each in rest if person.hears_of(each.kind)))
 
     return await asyncio.to_thread(tools.runner.read, find)
 
@@ -205,7 +205,7 @@ def _given_up(letter: NoticeLetter, tools: LetterTools) -> NoticeLetter:
     )
 
 
-async def _settle(letter: NoticeLetter, share: Share, tools: LetterTools) -> None:
+async def _settle(letter: NoticeLetter, share: ReaderShare, tools: LetterTools) -> None:
     """Write down what became of a letter, and say so if it is given up."""
     inbox = {
         DeliveryState.RETRYING: (),
