@@ -24,6 +24,8 @@ from itertools import takewhile
 from typing import Final
 
 from bailiwick.kernel.owner import MEMBERS_MAX
+from bailiwick.scheduler.quota_policy import DIMENSIONS
+from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
 from bailiwick.vocab.errors import Conflict, NotFound
@@ -181,6 +183,8 @@ class CellBook:
         """The requests that wait in their cell's line; who came to wait last stands last."""
         self.waiting_of: dict[tuple[str, str | None], int] = {}
         """How many of them are a tenant's, and a project's."""
+        self._charged: dict[tuple[str, str | None], list[int]] = {}
+        """What they count for that are in cells, in each dimension; it follows from them."""
         self.serial = 0
         """The number of the last request."""
         self.epoch = 0
@@ -215,6 +219,7 @@ class CellBook:
             self._count_waiting(each, 1)
         else:
             self._inside.setdefault(each.cell, {})[each.number] = None
+            self._charge(each, 1)
             orders = self._orders.setdefault(each.cell, {})
             orders |= dict.fromkeys(each.orders, each.number)
             if each.status is GlobalStatus.QUEUED:
@@ -229,6 +234,7 @@ class CellBook:
             self._count_waiting(before, -1)
         if before is not None and before.cell is not None:
             del self._inside[before.cell][global_id]
+            self._charge(before, -1)
             for order in before.orders:
                 # The number may be another's by now: of what a cell had not got, it is free.
                 if self._orders[before.cell].get(order) == global_id:
@@ -240,6 +246,18 @@ class CellBook:
             count = self.waiting_of.pop((tenant, part), 0) + sign
             if count:
                 self.waiting_of[tenant, part] = count
+
+    def _charge(self, each: GlobalRequest, sign: int) -> None:
+        tenant, project = str(each.request.tenant), each.request.project
+        for part in {None, None if project is None else str(project)}:
+            held = zip(self.charged_to(tenant, part), demand_of(each.request), strict=True)
+            self._charged[tenant, part] = [now + sign * amount for now, amount in held]
+            if not any(self._charged[tenant, part]):
+                del self._charged[tenant, part]
+
+    def charged_to(self, tenant: str, project: str | None) -> list[int]:
+        """What a tenant, or one of its projects, has in cells: by dimension, in its row's units."""
+        return self._charged.get((tenant, project)) or [0] * len(DIMENSIONS)
 
     def within(self, cell: str) -> list[GlobalRequest]:
         """What is in a cell, or may be, by number."""

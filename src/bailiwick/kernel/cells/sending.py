@@ -9,8 +9,8 @@ Rules:
   cell says that it let go.
 - A cell that is cut off keeps what it has; it gets nothing, and nothing of it goes elsewhere. When
   it is met again it says how far it came: what it has not got is free for others then.
-- Cells charge for themselves. Whoever has a budget here gets nothing there, or his budget would be
-  got round.
+- What of this plane's bounds a request is held against, and who gets nothing in cells because a
+  bound could not see it there: :mod:`.bounds`.
 - A cell leaves when nothing is in it any more. Given up as lost, all that it had is over; that is
   an operator's word, and whoever gives it knows that nothing runs there. If that is very much it
   ends step by step, and meanwhile the cell is not met any more.
@@ -26,13 +26,12 @@ from typing import Final
 from bailiwick.kernel.cells import commands as cmd
 from bailiwick.kernel.cells import events as ev
 from bailiwick.kernel.cells.book import CELLS_MAX, GLOBAL_MAX, CellMember, GlobalRequest
+from bailiwick.kernel.cells.bounds import beyond_quota, check_seen_from_here
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.rights import check_asked, check_waiting
-from bailiwick.scheduler.quota_policy import WithinQuota
-from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
 from bailiwick.vocab.errors import Conflict, LimitReached
 
@@ -129,21 +128,8 @@ def ask(state: State, command: cmd.AskGlobally) -> Iterator[Event]:
         name = f"{command.request.tenant}"
         raise Conflict("request", name, f"is beyond its owner's ceiling: {denied}")
     state.quotas.row_of(command.request.tenant, command.request.project)
-    _check_purse(state, command.request)
+    check_seen_from_here(state, command.request)
     yield ev.GlobalAsked(state.cells.serial + 1, command.request)
-
-
-def has_purse(state: State, request: PlacementRequest) -> bool:
-    """Whether a budget here would have to bear a request, and could not see what cells charge."""
-    project = None if request.project is None else str(request.project)
-    return bool(state.spending.purses_of(str(request.tenant), project))
-
-
-def _check_purse(state: State, request: PlacementRequest) -> None:
-    if has_purse(state, request):
-        why = "has a budget here, which does not count what runs in cells"
-        hint = "give it budgets in the cells, and end the one here"
-        raise Conflict("tenant", str(request.tenant), why, hint=hint)
 
 
 def send(state: State, command: cmd.SendGlobal, *, now_ms: int) -> Iterator[Event]:
@@ -154,10 +140,10 @@ def send(state: State, command: cmd.SendGlobal, *, now_ms: int) -> Iterator[Even
         raise Conflict("global request", command.global_id, why)
     if member.standing is not CellStanding.REACHABLE:
         raise Conflict("cell", command.cell, f"is {member.standing}", hint="send it elsewhere")
-    answer = state.quotas.check(found.request, now_ms=now_ms)
-    if not isinstance(answer, WithinQuota):
-        raise Conflict("global request", command.global_id, f"is beyond its quota: {answer}")
-    _check_purse(state, found.request)
+    beyond = beyond_quota(state, found.request, now_ms=now_ms)
+    if beyond is not None:
+        raise Conflict("global request", command.global_id, beyond)
+    check_seen_from_here(state, found.request)
     owner = Owner.of(found.request)
     yield ev.GlobalSent(owner, command.global_id, command.cell, member.next_number, command.waits)
 

@@ -13,7 +13,8 @@ Rules:
 - A cell that offered and then turned the same request away twice is not asked about it for a while:
   whatever it says, others have their turn.
 - What waits in a cell's line is recalled when another could start it: see :mod:`.moving`.
-- A budget of this plane does not know what cells charge: whoever has one here waits.
+- A budget of this plane does not know what cells charge, nor a limit on GPU memory which devices
+  they give: whoever has one here waits (:mod:`bailiwick.kernel.cells.bounds`).
 - What no cell can ever run is withdrawn, if every cell has said so; so is what waits here past its
   deadline, as it would be in the line of a cell.
 """
@@ -28,6 +29,7 @@ from typing import Final
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.cells.book import GlobalRequest
+from bailiwick.kernel.cells.bounds import is_borne
 from bailiwick.kernel.cells.commands import RecallGlobal, SendGlobal, WithdrawGlobal
 from bailiwick.kernel.cells.offers import (
     CanStart,
@@ -37,13 +39,11 @@ from bailiwick.kernel.cells.offers import (
     asked_first,
     choose_cell,
 )
-from bailiwick.kernel.cells.sending import has_purse
 from bailiwick.reconcile.cells.connection import CellLine, LineFailed
 from bailiwick.reconcile.cells.moving import ASKED_MAX, Moves, look, others_with_room
 from bailiwick.reconcile.cells.turns import Turns, turn_of
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
-from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.cells.desk import CellDesk
 from bailiwick.services.cells.spelling import offer_of, spell_request
@@ -117,18 +117,11 @@ def pick(view: View, found: Iterable[GlobalRequest]) -> Picked:
             picked.too_late.append(each)
         elif len(picked.asked_for) == PLACED_MAX:
             picked.left.append(each)
-        elif _is_borne(view, each.request):
+        elif is_borne(view.state, each.request, now_ms=view.now_ms):
             picked.asked_for.append(each)
         else:
             picked.over_quota.append(each)
     return picked
-
-
-def _is_borne(view: View, request: PlacementRequest) -> bool:
-    """Whether its owner may have more in cells now."""
-    if has_purse(view.state, request):
-        return False
-    return isinstance(view.state.quotas.check(request, now_ms=view.now_ms), WithinQuota)
 
 
 @dataclass(slots=True)
