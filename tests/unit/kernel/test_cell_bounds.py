@@ -6,16 +6,18 @@ import pytest
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.kernel import Queued, Refused, RegisterNode, SetQuota, Submit
+from bailiwick.kernel import ChangeSettings, Queued, Refused, RegisterNode, SetQuota, Submit
 from bailiwick.kernel.cells import commands as cmd
 from bailiwick.kernel.cells.bounds import is_borne
 from bailiwick.kernel.money.commands import SetBudget
 from bailiwick.kernel.snapshot import decode, encode
 from bailiwick.scheduler.burst import BurstCredit
-from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
+from bailiwick.scheduler.quota_policy import Quota, QuotaScope, ResourceLimit
+from bailiwick.scheduler.rights.denials import TooManyWaiting
 from bailiwick.vocab.cells import TakingStatus
 from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.words import Dimension, PreemptionReason
+from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import HOPPER, Desk, ask, cores
 
 EPOCH, GIB, HOUR_MS = 2, 2**30, 3_600_000
@@ -132,3 +134,17 @@ def test_what_is_in_cells_is_counted_again_from_a_snapshot(home: Desk) -> None:
     home.do(cmd.NoteGlobal("east", EPOCH, first, sent, 99, TakingStatus.ENDED))
     assert not any(book.charged_to("lab", "p"))
     assert book.charged_to("lab", None)[0] == 2_000
+
+
+# -- who waits -------------------------------------------------------------------------------------
+
+
+def test_who_waits_for_a_cell_counts_for_the_homes_own_line_too(home: Desk) -> None:
+    home.do(ChangeSettings(wide_settings(waiting_max=2)))
+    home.lease("busy", cpu_cores=16)
+    asked(home)
+    home.wait()
+    answer = home.do(Submit(ask()))
+    assert isinstance(answer, Refused), "two wait: one here, and one for a cell"
+    assert answer.denied.detail == TooManyWaiting(2, 2, QuotaScope.of("lab"))
+    assert "ceiling" in home.refuses(Conflict, cmd.AskGlobally(ask()))
