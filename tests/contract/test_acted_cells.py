@@ -207,6 +207,37 @@ def test_a_cell_that_promises_and_turns_away_does_not_keep_a_request_from_others
     assert liar.done, "it was given to the other first"
 
 
+@pytest.mark.parametrize("breaks_off", [False, True], ids=["refuses", "is silent"])
+def test_what_a_cell_refuses_to_take_comes_free_and_it_is_given_no_more(
+    home: Home, cells: Cells, *, breaks_off: bool
+) -> None:
+    mule, good = cells(free_gpu_milli=16_000), cells(free_gpu_milli=8_000)
+    mule.refuses = lambda letter: bool(letter.get("orders"))
+    mule.breaks_off = breaks_off
+    home.join("mule", mule)
+    home.reached("mule")
+    number = home.want()
+    home.until(lambda: any("mule is cut off" in said for said in home.said), "it was met anew")
+    home.reached("mule")
+    home.join("good", good)
+    assert home.held(number) == "good", "it came free, and another has it"
+    offers, orders = mule.offers, mule.refused
+    assert home.standing("mule")["trouble"] == "it does not take what it is ordered"
+    assert home.held(home.want()) == "good"
+    assert (mule.offers, mule.refused) == (offers, orders), "it is asked and ordered nothing"
+
+
+def test_a_cell_that_refuses_once_keeps_what_it_was_given(home: Home, cells: Cells) -> None:
+    cell = cells(free_gpu_milli=16_000)
+    cell.refuses = lambda letter: bool(letter.get("orders")) and cell.refused < 2
+    home.join("east-2", cell)
+    home.reached("east-2")
+    assert home.held(home.want()) == "east-2"
+    assert (cell.refused, home.standing("east-2")["trouble"]) == (2, None)
+    assert not any("is cut off" in said for said in home.said)
+    assert home.held(home.want()) == "east-2"
+
+
 def test_a_cell_that_has_done_more_than_it_was_given_is_cut_off_and_says_why(
     home: Home, cells: Cells
 ) -> None:

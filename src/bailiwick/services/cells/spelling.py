@@ -67,7 +67,7 @@ def spell_letter(told: CellLetter, *, bytes_max: int = LETTER_BYTES_MAX) -> wire
             waits=order.waits,
             unbegun=order.unbegun,
         )
-        size += len(spelled.model_dump_json()) + 1
+        size += len(spelled.model_dump_json().encode()) + 1  # bytes, as the server counts
         if orders and size > bytes_max:
             break
         orders.append(spelled)
