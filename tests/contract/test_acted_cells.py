@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,7 @@ OPERATOR, MEMBER = "fleet_operator", "project_member@lab"
 CELLS, REQUESTS = "/v1/cells", "/v1/global/requests"
 ASKED = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 1000}, "ttl_ms": 60_000}
 MOST = 2**53 - 1
+EVERY_S = 0.05
 Cells = Callable[..., ActedCell]
 
 
@@ -32,7 +34,7 @@ class Home:
         self.said: list[str] = []
         self.failed: list[BaseException] = []
         self._stop = threading.Event()
-        terms = CellTerms(keys, every_s=0.05)
+        terms = CellTerms(keys, every_s=EVERY_S)
         self._loop = CellLoop(house.runner, desk, terms=terms, say=self.said.append)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -113,6 +115,8 @@ LIES: dict[str, Answer] = {
     "more leases than a gang has": {"news": [news(*range(1, 400))]},
     "a record beyond all": {"news": [news(1, seq=MOST)]},
     "a request that it never had": {"news": [news(1)]},
+    "the same request twice": {"news": [news(1), news(2, seq=10)]},
+    "news of a record that was heard": {"news": [news(1, seq=0)]},
     "room beyond all": {"free_gpu_milli": MOST, "free_cpu_milli": MOST},
     "an epoch long ago": {"epoch": 0},
     "words that nobody knows": {"more": "words"},
@@ -145,6 +149,24 @@ def test_a_cell_that_lies_in_its_replies_ends_nobody_elses_work(
         return
     liar.twist = in_letters({})
     home.reached("liar")  # nothing of what it said has stayed
+
+
+def test_a_cell_that_always_has_news_is_written_to_no_more_often_than_others(
+    home: Home, cells: Cells
+) -> None:
+    talker = cells()
+
+    def talk(path: str, told: Answer) -> Answer:
+        made_up = {"news": [news(seq=talker.letters, status="ended")]}
+        return told | made_up if path.endswith("/letters") else told
+
+    talker.twist = talk
+    home.join("talker", talker)
+    home.reached("talker")
+    begun_s, letters = time.monotonic(), talker.letters
+    home.until(lambda: talker.letters >= letters + 21, "it was heard again and again")
+    assert time.monotonic() - begun_s >= 20 * EVERY_S
+    assert home.standing("talker")["trouble"] is None
 
 
 GRANTED = {

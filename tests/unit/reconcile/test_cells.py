@@ -371,6 +371,37 @@ def test_a_cell_that_has_done_more_than_it_was_sent_is_not_believed() -> None:
     assert fault(2**53 - 1) is not None
 
 
+def test_news_are_of_each_request_once_and_were_not_heard_before() -> None:
+    home = reached(3)
+    do(home, cmd.NoteGlobal("east", EPOCH, 1, 1, 50, TakingStatus.HELD, (7,)))
+    member, last = home.state.cells.member("east"), CellReply(EPOCH, 5, 2)
+
+    def fault(*rows: tuple[int, int], done: int = 2) -> str | None:
+        news = tuple((number, Taking(number, TakingStatus.HELD, seq)) for number, seq in rows)
+        told = next_letter(home.state, "east", home="campus", last=last)
+        assert told is not None
+        return fault_of(member, told, reply=CellReply(EPOCH, 6, done, news), last=last)
+
+    assert fault((1, 51), (2, 51)) is None
+    assert fault((1, 51), (2, 52), (1, 53)) == "it tells of the same request twice"
+    assert fault((1, 50)) == "it tells as news what was heard up to its record 50"
+    assert fault(done=1) == "it has carried out 1 orders, and told of 2 before"
+    again = CellReply(EPOCH + 1, 5, 1)
+    told = CellLetter("campus", EPOCH + 1, heard=50)
+    assert fault_of(member, told, reply=again, last=last) is None, "it is met anew"
+
+
+def test_orders_are_found_by_what_is_there_and_not_by_all_there_ever_were() -> None:
+    home = reached(3)
+    book = home.state.cells
+    book.change_member("east", next_number=10**15)
+    do(home, cmd.WithdrawGlobal(2))
+    for after, numbers in ((0, [1, 2, 3, 10**15]), (2, [3, 10**15]), (10**15, [])):
+        found = book.orders("east", after=after, limit=9)
+        assert [each.number for each in found] == numbers
+    assert [each.number for each in book.orders("east", after=0, limit=2)] == [1, 2]
+
+
 def test_a_letter_has_a_bounded_number_of_orders_with_those_that_change_nothing() -> None:
     home = reached(3)
     home.state.cells.change_member("east", next_number=1_000)

@@ -18,9 +18,10 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from bailiwick.kernel.owner import MEMBERS_MAX
@@ -269,15 +270,12 @@ class CellBook:
 
     def orders(self, cell: str, *, after: int, limit: int) -> list[Order]:
         """What the cell is to do behind that number, in its order, and no more than so much."""
-        found = list[Order]()
-        numbers = self._orders.get(cell, {})
-        for number in range(after + 1, self.members[cell].next_number):
-            global_id = numbers.get(number)
-            if global_id is not None:
-                found.append(self._order(number, self.requests[global_id]))
-            if len(found) == limit:
-                break
-        return found
+        numbers, following = self._orders.get(cell, {}), self.members[cell].next_number
+        behind: Iterable[int] = range(after + 1, following)
+        if following - after > len(numbers):  # the cell is far behind, or says so
+            behind = sorted(number for number in numbers if number > after)
+        found = islice((number for number in behind if number in numbers), limit)
+        return [self._order(number, self.requests[numbers[number]]) for number in found]
 
     @staticmethod
     def _order(number: int, each: GlobalRequest) -> Order:

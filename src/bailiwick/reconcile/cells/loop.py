@@ -3,7 +3,8 @@
 Rules:
 
 - Each cell is written to by itself, about once a second, and at once when there is something for
-  it: one that is slow or dead holds up no other.
+  it, or more to hear than went into its reply: one that is slow, dead or talkative holds up no
+  other.
 - A leader orders nothing in a cell before that has replied to it in this epoch. What a leader
   before it ordered is told again then; the cell does each order once.
 - What is written is chosen by :mod:`.letters`. A letter that is refused (another epoch, too late),
@@ -87,6 +88,9 @@ class _Tended:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     busy_s: float = -BREATH_S
     """When it was last written what it is to do, or did not reply."""
+    at_once: int | None = None
+    """How many full replies more are heard at once: no more than could tell of all that it has, or
+    who makes up news would have us write them down as fast as it talks."""
     first: int | None = None
     """The first order of the letter that is being written."""
     task: asyncio.Task[None] | None = None
@@ -256,7 +260,20 @@ class _Lead:
             raise LineFailed(f"it tells what cannot be: {error}"[:WHY_MAX]) from None
         if told.orders or last is not None:
             contact.note_taken()
-        return bool(found.news) or len(body.orders) < len(told.orders)
+        if len(body.orders) < len(told.orders):
+            return True
+        if len(found.news) < link.NEWS_MAX:
+            tended.at_once = None
+            return False
+        return await self._may_go_on(cell, tended)
+
+    async def _may_go_on(self, cell: str, tended: _Tended) -> bool:
+        """Whether a cell that told as much as goes into a reply may go on at once."""
+        if tended.at_once is None:
+            count = await self._gateway.lookup(lambda view: view.state.cells.count_within(cell))
+            tended.at_once = 1 + count // link.NEWS_MAX
+        tended.at_once = max(0, tended.at_once - 1)
+        return tended.at_once > 0
 
     async def _doubt(self, cell: str, contact: CellContact) -> None:
         """What it said last cannot be all that it has done: ask again, and then meet it anew."""
@@ -288,7 +305,7 @@ class _Lead:
         member = await self._gateway.lookup(lambda view: view.state.cells.members.get(cell))
         if member is None or member.url != url:
             return
-        fault = fault_of(member, letter, reply=reply)
+        fault = fault_of(member, letter, reply=reply, last=contact.last)
         if fault is not None:
             raise LineFailed(fault)
         if member.standing is CellStanding.CUT_OFF:
