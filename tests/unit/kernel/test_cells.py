@@ -288,6 +288,29 @@ def test_who_began_before_he_could_be_recalled_may_be_recalled_another_time(home
     home.do(cmd.RecallGlobal(number))
 
 
+def test_who_was_not_let_go_of_may_be_recalled_another_time(home: Desk) -> None:
+    number = sent(home)
+    told(home, number, TakingStatus.QUEUED)
+    home.do(cmd.RecallGlobal(number))
+    told(home, number, TakingStatus.QUEUED, seq=8)
+    assert home.state.cells.request(number).recalled is None
+    assert list(home.state.cells.in_line) == [number]
+    assert digest_of(home.replayed().state) == home.digest
+    home.do(cmd.RecallGlobal(number))
+
+
+def test_what_a_cell_is_to_give_back_and_has_not_got_is_over(home: Desk) -> None:
+    number, other = sent(home), sent(home)
+    told(home, number, TakingStatus.HELD, leases=(3,))
+    home.do(cmd.WithdrawGlobal(number))
+    order = home.state.cells.request(number).withdrawn
+    told(home, number, TakingStatus.HELD, number=order, seq=8)
+    told(home, other, TakingStatus.ENDED, number=order, seq=8)
+    assert len(home.state.cells.requests) == 2, "it says that of nothing else"
+    told(home, number, TakingStatus.ENDED, number=order, seq=9)
+    assert list(home.state.cells.requests) == [other]
+
+
 def test_nobody_is_recalled_from_a_cell_that_is_cut_off_and_what_it_had_not_got_is_void(
     home: Desk,
 ) -> None:
@@ -484,6 +507,29 @@ def test_nobody_is_evicted_in_vain_for_one_that_is_recalled(cell: Desk) -> None:
     cell.do(cmd.GiveBackGlobal(1, 3, 102, unbegun=True))
     assert taking_of(cell, 102) == ("queued", 0)
     assert cell.state.claims
+    home = cell.state.cells.home
+    assert home is not None
+    told_of = home.takings[102]
+    assert told_of.seq == cell.state.size - 1, "that it stays is news"
+    assert told_of.entry in home.by_entry
+    assert digest_of(cell.replayed().state) == cell.digest
+
+
+def test_what_is_wanted_back_and_is_not_here_is_told_as_over(
+    cell: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell.do(cmd.GiveBackGlobal(1, 1, 101))
+    cell.do(cmd.GiveBackGlobal(1, 2, 102, unbegun=True))
+    home = cell.state.cells.home
+    assert home is not None
+    told_of = {number: (each.number, each.status) for number, each in home.takings.items()}
+    assert told_of == {101: (1, TakingStatus.ENDED), 102: (2, TakingStatus.ENDED)}
+    assert digest_of(cell.replayed().state) == cell.digest
+    cell.do(cmd.HearHome(1, cell.state.size - 1))
+    assert home.takings == {}
+    monkeypatch.setattr(taking, "GLOBAL_MAX", 0)
+    cell.do(cmd.GiveBackGlobal(1, 3, 103))
+    assert home.takings == {}, "no more is remembered than may be"
 
 
 def test_one_from_the_line_starts_and_is_told_so(cell: Desk) -> None:

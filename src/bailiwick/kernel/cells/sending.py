@@ -6,7 +6,8 @@ Rules:
   that voids what the other name was told.
 - A request is given to a cell that can be reached, and only while its owner's quota bears it.
 - What waits in a cell's line is recalled when another has room. It is still that cell's until the
-  cell says that it let go.
+  cell says that it let go. If it says that it waits still, it may be recalled another time.
+- What a cell is to give back and has not got is over: one of the two journals was set back.
 - A cell that is cut off keeps what it has; it gets nothing, and nothing of it goes elsewhere. When
   it is met again it says how far it came: what it has not got is free for others then.
 - What of this plane's bounds a request is held against, and who gets nothing in cells because a
@@ -155,11 +156,18 @@ def note(state: State, command: cmd.NoteGlobal) -> Iterator[Event]:
         why = f"is {member.standing} in epoch {member.epoch}, not {command.epoch}"
         raise Conflict("cell", command.cell, why, hint="meet it again")
     found = state.cells.requests.get(command.global_id)
-    asked = found is not None and (found.cell, found.sent) == (command.cell, command.number)
-    if found is not None and asked and command.seq > found.seq:
+    if found is not None and command.seq > found.seq and _answers(found, command):
         yield _told(found, command.status, seq=command.seq, leases=command.leases)
     if not command.left and command.seq > member.heard:
         yield ev.CellHeard(command.cell, command.seq)
+
+
+def _answers(found: GlobalRequest, command: cmd.NoteGlobal) -> bool:
+    """Whether a cell tells of what it was sent, or that what it is to give back is gone."""
+    if found.cell != command.cell:
+        return False
+    is_gone = command.status is TakingStatus.ENDED
+    return command.number == found.sent or (is_gone and command.number in found.orders)
 
 
 def recall(state: State, command: cmd.RecallGlobal) -> Iterator[Event]:
@@ -193,7 +201,9 @@ def _told(
     leases: tuple[int, ...] = (),
 ) -> ev.GlobalTold:
     assert found.cell is not None, "only what is in a cell is told of"
-    return ev.GlobalTold(Owner.of(found.request), found.number, found.cell, status, seq, leases)
+    kept = found.recalled is not None and status is TakingStatus.QUEUED
+    who = Owner.of(found.request), found.number, found.cell
+    return ev.GlobalTold(*who, status, seq, leases, kept)
 
 
 # -- applying --------------------------------------------------------------------------------
@@ -270,8 +280,9 @@ def _told_of(state: State, event: ev.GlobalTold, at_ms: int) -> None:
     wanted = found.status is not GlobalStatus.WITHDRAWN
     status = _AS_TOLD[event.status] if wanted else GlobalStatus.WITHDRAWN
     seq = found.seq if event.seq is None else event.seq
-    # Whoever has begun was not let go of, and may wait and be recalled another time.
-    recalled = None if event.status is TakingStatus.HELD else found.recalled
+    # Whoever was not let go of may be recalled another time.
+    stays = event.kept or event.status is TakingStatus.HELD
+    recalled = None if stays else found.recalled
     book.put(replace(found, status=status, seq=seq, leases=event.leases, recalled=recalled))
 
 
