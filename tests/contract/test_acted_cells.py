@@ -117,6 +117,7 @@ LIES: dict[str, Answer] = {
     "a request that it never had": {"news": [news(1)]},
     "the same request twice": {"news": [news(1), news(2, seq=10)]},
     "news of a record that was heard": {"news": [news(1, seq=0)]},
+    "requests that nobody gave it": {"held": 7, "left": 0},
     "room beyond all": {"free_gpu_milli": MOST, "free_cpu_milli": MOST},
     "an epoch long ago": {"epoch": 0},
     "words that nobody knows": {"more": "words"},
@@ -270,6 +271,30 @@ def test_a_cell_that_has_done_more_than_it_was_given_is_cut_off_and_says_why(
     cell.done += 5  # this home was set back to an older journal
     home.until(lambda: home.standing("east-2")["trouble"], "the trouble is told")
     assert home.standing("east-2")["trouble"] == "it has carried out 6 orders, and was given 1"
+
+
+def test_a_cell_that_has_not_what_it_was_given_is_given_nothing_more(
+    home: Home, cells: Cells
+) -> None:
+    cell = cells(free_gpu_milli=8_000)
+
+    def count(path: str, told: Answer) -> Answer:
+        held = sum(each["status"] == "held" for each in cell.held.values())
+        return told | {"held": held, "left": 0} if path.endswith("/letters") else told
+
+    cell.twist = count
+    home.join("east-2", cell)
+    home.reached("east-2")
+    assert home.held(home.want()) == "east-2"
+    assert home.standing("east-2")["trouble"] is None
+    cell.held = {}  # its journal was set back
+    home.until(lambda: home.standing("east-2")["trouble"], "the trouble is told")
+    assert home.standing("east-2")["trouble"].startswith("it has 0 of our requests, and 1 are")
+    offers, late = cell.offers, cells(free_gpu_milli=1_000)
+    home.join("late", late)
+    home.reached("late")
+    assert home.held(home.want()) == "late"
+    assert cell.offers == offers
 
 
 def test_a_cell_that_joins_anew_is_met_when_it_has_nothing_of_before(

@@ -131,6 +131,7 @@ class Cells:
         self.entries: dict[tuple[str, int], int] = {}
         """Whose an entry in a cell's line was."""
         self.refused = 0
+        self.heals_ms: int | None = None
         self.sent = self.taken = self.cuts = self.evictions = self.recalled = self.let_go = 0
         for at in range(self.count):
             self._add(f"cell-{at}")
@@ -201,6 +202,10 @@ class Cells:
         for note in link.notes_of(cell, told):
             self.home.do(note, self.now_ms)
             self.look()
+        if self.heals_ms is not None and told.now_ms - self.cells[cell].skew_ms > self.heals_ms:
+            wrong = link.miscount(self.home.state, cell, told=told)
+            if wrong is not None and contact.last is told:  # of an older reply it may be so
+                raise PromiseBroken(f"{cell}: {wrong}")
 
     def watch(self) -> None:
         """Who has not been heard of for long is cut off."""
@@ -407,7 +412,7 @@ class Cells:
 
     def heal(self) -> None:
         """The network is whole, and nobody asks for more: all comes to its end."""
-        self.loss, self.parted = 0.0, set()
+        self.loss, self.parted, self.heals_ms = 0.0, set(), self.now_ms
         for _ in range(400):
             self.now_ms += 5_000
             self.turn()

@@ -159,6 +159,11 @@ class CellHome:
         for lease_id in before.leases:
             self.by_lease.pop(lease_id, None)
 
+    @property
+    def held(self) -> int:
+        """How many requests wait or run here."""
+        return len(self.takings) - len(self.over)
+
     def news(self, after: int) -> list[tuple[int, Taking]]:
         """What changed behind that record of the journal, oldest first."""
         rows = takewhile(lambda row: row[1].seq > after, reversed(self.takings.items()))
@@ -276,6 +281,11 @@ class CellBook:
             behind = sorted(number for number in numbers if number > after)
         found = islice((number for number in behind if number in numbers), limit)
         return [self._order(number, self.requests[numbers[number]]) for number in found]
+
+    def count_given(self, cell: str, *, done: int) -> int:
+        """How many are in a cell that has carried out so many orders, and has told all of it."""
+        behind = self.orders(cell, after=done, limit=len(self._orders.get(cell, ())))
+        return self.count_within(cell) - sum(each.request is not None for each in behind)
 
     @staticmethod
     def _order(number: int, each: GlobalRequest) -> Order:

@@ -69,9 +69,8 @@ def leave(state: State) -> Iterator[Event]:
     home = state.cells.home
     if home is None:
         raise NotFound("home", "of this plane", hint="it is nobody's cell")
-    held = len(home.takings) - len(home.over)
-    if held:
-        why = f"has {held} of its requests here"
+    if home.held:
+        why = f"has {home.held} of its requests here"
         raise Conflict("home", home.name, why, hint="they end, or home takes them back")
     yield ev.HomeLeft(home.name)
 

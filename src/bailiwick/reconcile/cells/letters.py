@@ -74,7 +74,8 @@ def fault_of(
     if any(taking.seq <= told.heard for _, taking in reply.news):
         return f"it tells as news what was heard up to its record {told.heard}"
     never_given = member.next_number == 1 and not member.heard
-    if never_given and any(not taking.is_over for _, taking in reply.news):
+    has_some = reply.held or any(not taking.is_over for _, taking in reply.news)
+    if never_given and has_some:
         return "it has requests of this home that nobody here knows: end them there first"
     return None
 

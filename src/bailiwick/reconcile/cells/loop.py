@@ -9,6 +9,7 @@ Rules:
   before it ordered is told again then; the cell does each order once.
 - What is written is chosen by :mod:`.letters`. A letter that is refused (another epoch, too late),
   or has no reply, is followed by one that orders nothing: its reply says how far the cell is.
+- Who has told all that is new, and has not as many requests as are known here, is given nothing.
 - A reply that cannot be one is the trouble of that cell alone, as if it had not replied.
 - No order lasts that its cell will not take: who does not take the same again and again, and yet
   replies to letters that order nothing, is cut off and met anew, which frees what it has not got.
@@ -54,7 +55,7 @@ from bailiwick.services.cells.spelling import reply_of, spell_letter
 from bailiwick.vocab.cells import CellStanding, TakingStatus
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire.actions.cells import CELL_HOME_LETTER
-from bailiwick.wire.cells import LetterReply
+from bailiwick.wire.cells import CELL_COUNTS, LetterReply
 
 EVERY_S: Final = 1.0
 BREATH_S: Final = 0.02
@@ -62,6 +63,7 @@ BREATH_S: Final = 0.02
 PAUSES_MOST: Final = 4
 """So many turns at most a cell that does not reply is let be: it is met soon after it is back."""
 LETTER_S: Final = 5.0
+COUNTED: Final = {CELL_COUNTS: "true"}
 DOUBTS_MAX: Final = 3
 """So often in a row a cell may tell of less than before, or refuse the same order."""
 SHUN_MS: Final = 30_000
@@ -253,7 +255,9 @@ class _Lead:
         if told.orders:
             tended.busy_s = time.monotonic()
         line = tended.line
-        found = await line.ask(CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S)
+        found = await line.ask(
+            CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S, wishes=COUNTED
+        )
         try:
             await self._hear(cell, found, contact=contact, letter=told, url=line.url)
         except InvalidValue as error:  # what cannot be written down
@@ -321,11 +325,14 @@ class _Lead:
         contact.last, contact.epoch = reply, reply.epoch
         contact.since_ms, contact.heard_ms = self._clock.elapsed_ms(), self._clock.now_ms()
         contact.free = told.free_gpu_milli, told.free_cpu_milli
-        is_shunned = contact.since_ms < contact.shunned_ms
-        contact.trouble = "it does not take what it is ordered" if is_shunned else None
         for note in link.notes_of(cell, reply):
             if not await self._do(note, cell):
                 return  # it is cut off, or gone, by now
+        is_shunned = contact.since_ms < contact.shunned_ms
+        contact.trouble = "it does not take what it is ordered" if is_shunned else None
+        contact.trouble = contact.trouble or await self._gateway.lookup(
+            lambda view: link.miscount(view.state, cell, told=reply)
+        )
         if any(taking.status is TakingStatus.TURNED_AWAY for _, taking in reply.news):
             self._desk.wake()  # others may have it
 
