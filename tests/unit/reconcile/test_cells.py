@@ -26,6 +26,7 @@ from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit, WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.http.parsing import submit_of
+from bailiwick.services.cells.desk import CellContact
 from bailiwick.services.cells.spelling import (
     offer_of,
     reply_of,
@@ -393,6 +394,16 @@ def test_news_are_of_each_request_once_and_were_not_heard_before() -> None:
     again = CellReply(EPOCH + 1, 5, 1)
     told = CellLetter("campus", EPOCH + 1, heard=50)
     assert fault_of(member, told, reply=again, last=last) is None, "it is met anew"
+
+
+def test_a_cell_that_did_not_take_its_orders_is_given_nothing_until_it_does() -> None:
+    contact = CellContact(0, last=CellReply(EPOCH, 5, 0), epoch=EPOCH)
+    assert contact.is_fresh(EPOCH)
+    assert [contact.note_refused(order) for order in (4, 4, 5, 5, 5)] == [1, 2, 1, 2, 3]
+    assert not contact.is_fresh(EPOCH)
+    contact.note_taken()
+    assert contact.is_fresh(EPOCH)
+    assert contact.note_refused(5) == 1
 
 
 def test_orders_are_found_by_what_is_there_and_not_by_all_there_ever_were() -> None:
