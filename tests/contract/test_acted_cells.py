@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,12 +28,12 @@ Cells = Callable[..., ActedCell]
 class Home:
     """A home with its leader's loop, and cells that are acted."""
 
-    def __init__(self, house: HttpHouse, keys: Path, *, desk: CellDesk) -> None:
+    def __init__(self, house: HttpHouse, keys: Path, *, desk: CellDesk, every_s: float) -> None:
         self.house, self.keys = house, keys
         self.said: list[str] = []
         self.failed: list[BaseException] = []
         self._stop = threading.Event()
-        terms = CellTerms(keys, every_s=0.05)
+        terms = CellTerms(keys, every_s=every_s)
         self._loop = CellLoop(house.runner, desk, terms=terms, say=self.said.append)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -83,12 +84,18 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def every_s() -> float:
+    """How often a cell is written to that there is nothing for."""
+    return 0.05
+
+
+@pytest.fixture
+def home(tmp_path: Path, every_s: float) -> Iterator[Home]:
     keys, desk = tmp_path / "keys", CellDesk()
     keys.mkdir()
     with http_house(tmp_path, parts=make_parts(cells=desk)) as house:
         drop_budgets(house)
-        made = Home(house, keys, desk=desk)
+        made = Home(house, keys, desk=desk, every_s=every_s)
         made.begin()
         try:
             yield made
@@ -113,6 +120,9 @@ LIES: dict[str, Answer] = {
     "more leases than a gang has": {"news": [news(*range(1, 400))]},
     "a record beyond all": {"news": [news(1, seq=MOST)]},
     "a request that it never had": {"news": [news(1)]},
+    "the same request twice": {"news": [news(1), news(2, seq=10)]},
+    "news of a record that was heard": {"news": [news(1, seq=0)]},
+    "requests that nobody gave it": {"held": 7, "left": 0},
     "room beyond all": {"free_gpu_milli": MOST, "free_cpu_milli": MOST},
     "an epoch long ago": {"epoch": 0},
     "words that nobody knows": {"more": "words"},
@@ -145,6 +155,25 @@ def test_a_cell_that_lies_in_its_replies_ends_nobody_elses_work(
         return
     liar.twist = in_letters({})
     home.reached("liar")  # nothing of what it said has stayed
+
+
+@pytest.mark.parametrize("every_s", [1.0])
+def test_a_cell_that_always_has_news_is_written_to_no_more_often_than_others(
+    home: Home, cells: Cells, every_s: float
+) -> None:
+    talker = cells()
+
+    def talk(path: str, told: Answer) -> Answer:
+        made_up = {"news": [news(seq=talker.letters, status="ended")]}
+        return told | made_up if path.endswith("/letters") else told
+
+    talker.twist = talk
+    home.join("talker", talker)
+    home.reached("talker")
+    begun_s, letters = time.monotonic(), talker.letters
+    home.until(lambda: talker.letters >= letters + 6, "it was heard again and again")
+    assert time.monotonic() - begun_s >= 5 * every_s
+    assert home.standing("talker")["trouble"] is None
 
 
 GRANTED = {
@@ -207,6 +236,37 @@ def test_a_cell_that_promises_and_turns_away_does_not_keep_a_request_from_others
     assert liar.done, "it was given to the other first"
 
 
+@pytest.mark.parametrize("breaks_off", [False, True], ids=["refuses", "is silent"])
+def test_what_a_cell_refuses_to_take_comes_free_and_it_is_given_no_more(
+    home: Home, cells: Cells, *, breaks_off: bool
+) -> None:
+    mule, good = cells(free_gpu_milli=16_000), cells(free_gpu_milli=8_000)
+    mule.refuses = lambda letter: bool(letter.get("orders"))
+    mule.breaks_off = breaks_off
+    home.join("mule", mule)
+    home.reached("mule")
+    number = home.want()
+    home.until(lambda: any("mule is cut off" in said for said in home.said), "it was met anew")
+    home.reached("mule")
+    home.join("good", good)
+    assert home.held(number) == "good", "it came free, and another has it"
+    offers, orders = mule.offers, mule.refused
+    assert home.standing("mule")["trouble"] == "it does not take what it is ordered"
+    assert home.held(home.want()) == "good"
+    assert (mule.offers, mule.refused) == (offers, orders), "it is asked and ordered nothing"
+
+
+def test_a_cell_that_refuses_once_keeps_what_it_was_given(home: Home, cells: Cells) -> None:
+    cell = cells(free_gpu_milli=16_000)
+    cell.refuses = lambda letter: bool(letter.get("orders")) and cell.refused < 2
+    home.join("east-2", cell)
+    home.reached("east-2")
+    assert home.held(home.want()) == "east-2"
+    assert (cell.refused, home.standing("east-2")["trouble"]) == (2, None)
+    assert not any("is cut off" in said for said in home.said)
+    assert home.held(home.want()) == "east-2"
+
+
 def test_a_cell_that_has_done_more_than_it_was_given_is_cut_off_and_says_why(
     home: Home, cells: Cells
 ) -> None:
@@ -217,6 +277,30 @@ def test_a_cell_that_has_done_more_than_it_was_given_is_cut_off_and_says_why(
     cell.done += 5  # this home was set back to an older journal
     home.until(lambda: home.standing("east-2")["trouble"], "the trouble is told")
     assert home.standing("east-2")["trouble"] == "it has carried out 6 orders, and was given 1"
+
+
+def test_a_cell_that_has_not_what_it_was_given_is_given_nothing_more(
+    home: Home, cells: Cells
+) -> None:
+    cell = cells(free_gpu_milli=8_000)
+
+    def count(path: str, told: Answer) -> Answer:
+        held = sum(each["status"] == "held" for each in cell.held.values())
+        return told | {"held": held, "left": 0} if path.endswith("/letters") else told
+
+    cell.twist = count
+    home.join("east-2", cell)
+    home.reached("east-2")
+    assert home.held(home.want()) == "east-2"
+    assert home.standing("east-2")["trouble"] is None
+    cell.held = {}  # its journal was set back
+    home.until(lambda: home.standing("east-2")["trouble"], "the trouble is told")
+    assert home.standing("east-2")["trouble"].startswith("it has 0 of our requests, and 1 are")
+    offers, late = cell.offers, cells(free_gpu_milli=1_000)
+    home.join("late", late)
+    home.reached("late")
+    assert home.held(home.want()) == "late"
+    assert cell.offers == offers
 
 
 def test_a_cell_that_joins_anew_is_met_when_it_has_nothing_of_before(

@@ -12,12 +12,19 @@ import pytest
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Permission, PrincipalKind, ScopeLevel
 from bailiwick.kernel import SetQuota
+from bailiwick.kernel.cells.book import Order
 from bailiwick.kernel.cells.commands import JoinCell, ReachCell, SendGlobal
+from bailiwick.kernel.cells.link import ORDERS_MAX, CellLetter
 from bailiwick.kernel.money.commands import SetBudget
 from bailiwick.kernel.people import commands as people
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.server.http.edge import Bounds
+from bailiwick.server.http.parsing import submit_of
+from bailiwick.services.cells.spelling import spell_letter
 from bailiwick.vocab.words import LeaseClass, Priority
+from bailiwick.wire.cells import CELL_COUNTS
+from bailiwick.wire.work import LeaseRequest
 from tests.support.http_house import HttpHouse, drop_budgets, http_house
 
 OPERATOR, MEMBER, RIVAL = "fleet_operator", "project_member@lab", "project_member@rival"
@@ -54,6 +61,22 @@ def post(house: HttpHouse, token: str, path: str, body: Any) -> Any:
 
 def order(number: int, **more: Any) -> dict[str, Any]:
     return {"number": number, "global_id": 100 + number, "request": ASKED, **more}
+
+
+def test_the_largest_letter_is_smaller_than_what_a_server_takes(
+    house: HttpHouse, home: str
+) -> None:
+    grins = ["\U0001f600" * 124 + f"{number:03d}" for number in range(32)]
+    wish = LeaseRequest(tenant="lab", gpu_count=1, gpu_models=grins)
+    asked = submit_of(wish).request
+    orders = tuple(Order(number, number, asked) for number in range(1, ORDERS_MAX + 1))
+    letter = spell_letter(CellLetter("fleet-far", 1, 10, orders))
+    assert 1 < len(letter.orders) < ORDERS_MAX
+    text = letter.model_dump_json(exclude_defaults=True).encode()
+    assert len(text) <= Bounds().body_bytes
+    sent = {"Authorization": f"Bearer {home}", "Content-Type": "application/json"}
+    answer = house.client.post(LETTERS, headers=sent, content=text)
+    assert "counted until 10" in answer.json()["message"], "it was read"
 
 
 # -- at home -----------------------------------------------------------------------------------
@@ -182,6 +205,18 @@ def test_a_letter_is_carried_out_and_its_reply_tells_what_became_of_it(
     heard = max(news["seq"] for news in ended["news"])
     assert write(house, home, heard=heard).json()["news"] == []
     assert house.ask(OPERATOR, "GET", "/v1/cell/home").json()["held"] == 0
+
+
+def test_how_many_requests_there_are_is_told_to_a_home_that_asks_and_to_no_older_one(
+    house: HttpHouse, home: str
+) -> None:
+    write(house, home)
+    late = {"not_after_ms": 2**52, "orders": [order(1), order(2)]}
+    assert not {"held", "left"} & write(house, home, **late).json().keys()
+    body = {"home": "fleet-far", "epoch": 1}
+    headers = {"Authorization": f"Bearer {home}", CELL_COUNTS: "true"}
+    counted = house.client.post(LETTERS, headers=headers, json=body).json()
+    assert (counted["held"], counted["left"]) == (len(counted["news"]), 0)
 
 
 def test_one_key_does_not_stand_for_several_letters(house: HttpHouse, home: str) -> None:

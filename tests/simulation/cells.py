@@ -4,7 +4,8 @@ What happens is drawn from a seed. After every step all kernels are looked at at
 the fleet can, and the promises of :mod:`bailiwick.kernel.cells` are held against what is there:
 
 - a request is in one cell at most, and its home knows which;
-- all cells together hold no more of a tenant's than its quota at home;
+- all cells together hold no more of a tenant's than its quota at home, in GPU memory either, though
+  the cells have GPUs of unlike size;
 - a cell that home holds for cut off takes nothing, and loses nothing by it;
 - no lease of a request is lost: whoever has one in a cell is known there as its home's;
 - for one request only one cell makes room: whoever is evicted for it was so in the cell that home
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.kernel import (
     ChangeSettings,
     Command,
@@ -38,6 +39,7 @@ from bailiwick.kernel import (
 from bailiwick.kernel.cells import commands as cmd
 from bailiwick.kernel.cells import events as ev
 from bailiwick.kernel.cells import link
+from bailiwick.kernel.cells.bounds import is_borne
 from bailiwick.kernel.cells.offers import CanStart, ChosenCell, choose_cell, offer
 from bailiwick.kernel.people.commands import CreateTenant
 from bailiwick.kernel.snapshot import decode, digest_of, encode
@@ -45,15 +47,19 @@ from bailiwick.kernel.work.commands import Evict
 from bailiwick.kernel.work.lease_events import LeasePreempted
 from bailiwick.reconcile.cells.letters import next_letter
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
-from bailiwick.scheduler.quota_policy import Quota, ResourceLimit, WithinQuota
+from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
-from bailiwick.vocab.errors import BailiwickError, InvariantBroken
-from bailiwick.vocab.words import PreemptionReason, Priority
+from bailiwick.vocab.errors import BailiwickError, Conflict, InvariantBroken
+from bailiwick.vocab.words import HardwareGeneration, PreemptionReason, Priority
 from tests.support.wide_open import wide_settings
 
 HOME = "campus"
 CORES_PER_TENANT = 10
+GPUS = tuple(GpuDevice(HardwareGeneration.OTHER, size) for size in (8, 24, 80))
+"""Of unlike size, in units of memory that only this file knows."""
+VRAM = {"lab": 30}
+"""Whose memory of GPUs is limited at home."""
 LIVE = (TakingStatus.QUEUED, TakingStatus.HELD)
 TENANTS = ("lab", "shop")
 LOOKS = 0.02
@@ -115,14 +121,17 @@ class Cells:
         self.draw = random.Random(self.seed)
         self.home = self._plane(nodes=0)
         for tenant in TENANTS:
-            limits = Quota(limits=[ResourceLimit.cpu_cores(CORES_PER_TENANT)])
-            self.home.do(SetQuota(tenant, limits), self.now_ms)
+            limits = [ResourceLimit.cpu_cores(CORES_PER_TENANT)]
+            limits += [ResourceLimit.gpu_vram(VRAM[tenant])] if tenant in VRAM else []
+            self.home.do(SetQuota(tenant, Quota(limits=limits)), self.now_ms)
         self.cells: dict[str, Plane] = {}
         self.contacts: dict[str, Contact] = {}
         self.mail: list[tuple[int, Callable[[], None]]] = []
         self.parted: set[str] = set()
         self.entries: dict[tuple[str, int], int] = {}
         """Whose an entry in a cell's line was."""
+        self.refused = 0
+        self.heals_ms: int | None = None
         self.sent = self.taken = self.cuts = self.evictions = self.recalled = self.let_go = 0
         for at in range(self.count):
             self._add(f"cell-{at}")
@@ -134,7 +143,8 @@ class Cells:
         for tenant in TENANTS:
             made.do(CreateTenant(tenant), self.now_ms)
         for at in range(nodes):
-            made.do(RegisterNode(f"n{at}", NodeCapacity(4, 10**6)), self.now_ms)
+            gpus = tuple(self.draw.choice(GPUS) for _ in range(2))
+            made.do(RegisterNode(f"n{at}", NodeCapacity(4, 10**6, gpus=gpus)), self.now_ms)
         return made
 
     def _add(self, name: str) -> None:
@@ -192,6 +202,10 @@ class Cells:
         for note in link.notes_of(cell, told):
             self.home.do(note, self.now_ms)
             self.look()
+        if self.heals_ms is not None and told.now_ms - self.cells[cell].skew_ms > self.heals_ms:
+            wrong = link.miscount(self.home.state, cell, told=told)
+            if wrong is not None and contact.last is told:  # of an older reply it may be so
+                raise PromiseBroken(f"{cell}: {wrong}")
 
     def watch(self) -> None:
         """Who has not been heard of for long is cut off."""
@@ -205,9 +219,9 @@ class Cells:
 
     def place(self) -> None:
         """Ask the cells that can be reached about the first who waits, and give it to one."""
-        book, quotas = self.home.state.cells, self.home.state.quotas
+        book = self.home.state.cells
         for each in [r for r in book.requests.values() if r.status is GlobalStatus.WAITING]:
-            if not isinstance(quotas.check(each.request, now_ms=self.now_ms), WithinQuota):
+            if not is_borne(self.home.state, each.request, now_ms=self.now_ms):
                 continue
             near = [n for n, m in book.members.items() if m.standing is CellStanding.REACHABLE]
             asked = [n for n in near if n not in self.parted]
@@ -301,9 +315,19 @@ class Cells:
         cores, gang = self.draw.randint(1, 4), self.draw.choice((1, 1, 1, 2))
         ttl_ms = self.draw.choice((5_000, 20_000, 60_000))
         request = PlacementRequest(
-            tenant=tenant, cpu_cores=cores, gang_size=gang, ttl_ms=ttl_ms, priority=priority
+            tenant=tenant,
+            cpu_cores=cores,
+            gpu_count=self.draw.choice((0, 0, 1, 2)),
+            gang_size=gang,
+            ttl_ms=ttl_ms,
+            priority=priority,
         )
-        self.home.do(cmd.AskGlobally(request), self.now_ms)
+        try:
+            self.home.do(cmd.AskGlobally(request), self.now_ms)
+        except Conflict:
+            if not request.gpu_count or tenant not in VRAM:
+                raise
+            self.refused += 1
 
     def withdraw(self) -> None:
         wanted = [
@@ -388,7 +412,7 @@ class Cells:
 
     def heal(self) -> None:
         """The network is whole, and nobody asks for more: all comes to its end."""
-        self.loss, self.parted = 0.0, set()
+        self.loss, self.parted, self.heals_ms = 0.0, set(), self.now_ms
         for _ in range(400):
             self.now_ms += 5_000
             self.turn()
@@ -407,14 +431,14 @@ class Cells:
     def look(self) -> None:
         """Hold the promises against everything that is there."""
         where: dict[int, list[str]] = {}
-        held = dict.fromkeys(TENANTS, 0)
+        held, vram = dict.fromkeys(TENANTS, 0), dict.fromkeys(TENANTS, 0)
         for name, plane in self.cells.items():
             home = plane.state.cells.home
             for number, taking in ({} if home is None else home.takings).items():
                 if taking.status in LIVE:
                     where.setdefault(number, []).append(name)
                     self._check_taking(plane, taking)
-            self._count_held(name, held)
+            self._count_held(name, held, vram=vram)
         for number, cells in where.items():
             known = self.home.state.cells.requests.get(number)
             if len(cells) > 1:
@@ -424,8 +448,11 @@ class Cells:
         for tenant, milli in held.items():
             if milli > CORES_PER_TENANT * 1_000:
                 raise PromiseBroken(f"{tenant} holds {milli} thousandths of a core")
+        for tenant, most in VRAM.items():
+            if vram[tenant] > most:
+                raise PromiseBroken(f"{tenant} holds {vram[tenant]} of GPU memory, and may {most}")
 
-    def _count_held(self, cell: str, held: dict[str, int]) -> None:
+    def _count_held(self, cell: str, held: dict[str, int], *, vram: dict[str, int]) -> None:
         """Add what a cell's own journal says of our tenants; all of it is known as their home's."""
         state = self.cells[cell].state
         known = {} if state.cells.home is None else state.cells.home.by_lease
@@ -437,6 +464,7 @@ class Cells:
             if lease_id not in known:
                 raise PromiseBroken(f"{cell} has lost whose lease {lease_id} is")
             held[account.tenant] += state.ledger.handles.shapes[fields.shape].cpu_milli
+            vram[account.tenant] += state.ledger.told(state.handle(lease_id)).vram_bytes
 
     @staticmethod
     def _check_taking(plane: Plane, taking) -> None:  # type: ignore[no-untyped-def]

@@ -19,6 +19,15 @@ Answer = dict[str, Any]
 NOW_MS = 1_000_000
 
 
+REFUSED: Answer = {
+    "code": "conflict",
+    "message": "it is too large",
+    "correlation_id": "c",
+    "details": {},
+    "retryable": False,
+}
+
+
 def as_it_is(path: str, answer: Answer) -> Answer:
     """What a cell that does not lie says."""
     del path
@@ -33,6 +42,11 @@ class ActedCell:
     twist: Callable[[str, Answer], Answer] = as_it_is
     drips: Callable[[str], bool] = lambda path: False
     """Whether it answers a call byte by byte, for ever."""
+    refuses: Callable[[Answer], bool] = lambda letter: False
+    """Whether it refuses a letter, having read it."""
+    breaks_off: bool = False
+    """Whether it says nothing when it refuses."""
+    refused: int = 0
     free_gpu_milli: int = 0
     epoch: int = 0
     done: int = 0
@@ -80,10 +94,19 @@ def acted_cell(**terms: Any) -> Iterator[ActedCell]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told = cell.twist(self.path, cell.answer(self.path, body))
+            if self.path.endswith("/letters") and cell.refuses(body):
+                cell.refused += 1
+                if cell.breaks_off:
+                    self.close_connection = True
+                else:
+                    self._send(409, REFUSED)
+                return
+            self._send(200, cell.twist(self.path, cell.answer(self.path, body)))
+
+        def _send(self, status: int, told: Answer) -> None:
             text = json.dumps(told).encode()
             drips = cell.drips(self.path)
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(10**6 if drips else len(text)))
             self.end_headers()

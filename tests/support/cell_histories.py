@@ -30,7 +30,7 @@ from tests.support.wide_open import wide_settings
 
 def cells() -> Campus:
     """Requests that are sent to cells and told of, and requests that are taken for a home."""
-    chance, campus = Random(177), Campus()
+    chance, campus = Random(178), Campus()
     quota = Quota((ResourceLimit.cpu_cores(20),))
     first: tuple[Command, ...] = (
         Elect(1, "replica-1"),
@@ -94,7 +94,7 @@ def _next(state: State, chance: Random, *, now_ms: int) -> Command:
         cmd.JoinCell(cell, f"https://{cell}.example"),
         *([take] * 5),
         *([cmd.RecallGlobal(chance.choice(list(book.in_line) or [1]))] * 2),
-        cmd.GiveBackGlobal(met, max(order, 1), taken),
+        cmd.GiveBackGlobal(met, max(order, 1), chance.choice((taken, taken, state.size))),
         *([cmd.GiveBackGlobal(met, max(order, 1), taken, unbegun=True)] * 2),
         cmd.HearHome(met, max(state.size - 20, 0)),
         cmd.MeetHome("campus", met + chance.choice((0, 0, 1))),

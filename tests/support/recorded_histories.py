@@ -761,7 +761,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "homes-34": _homes,
     "credentials-35": _credentials,
     "labels-143": _labels,
-    "cells-177": cells,
+    "cells-178": cells,
     "windows-150": _windows,
     "node-life-144": _node_life,
     "rebalance-31": rebalances,

@@ -37,7 +37,7 @@ def cell_events(requests: st.SearchStrategy[PlacementRequest]) -> dict[type, Any
         ev.GlobalAsked: st.builds(ev.GlobalAsked, numbers, requests),
         ev.GlobalSent: st.builds(ev.GlobalSent, owners, numbers, names, numbers, flags),
         ev.GlobalTold: st.builds(
-            ev.GlobalTold, owners, numbers, names, statuses, st.none() | amounts, lease_ids
+            ev.GlobalTold, owners, numbers, names, statuses, st.none() | amounts, lease_ids, flags
         ),
         ev.GlobalWithdrawn: st.builds(
             ev.GlobalWithdrawn, owners, numbers, st.none() | numbers, causes, reasons
@@ -47,7 +47,7 @@ def cell_events(requests: st.SearchStrategy[PlacementRequest]) -> dict[type, Any
         ev.HomeHeard: st.builds(ev.HomeHeard, amounts),
         ev.GlobalTaken: st.builds(ev.GlobalTaken, owners, numbers, numbers, st.none() | names),
         ev.GlobalRecalled: st.builds(ev.GlobalRecalled, owners, numbers, numbers),
-        ev.GlobalGivenBack: st.builds(ev.GlobalGivenBack, numbers, numbers, flags),
+        ev.GlobalGivenBack: st.builds(ev.GlobalGivenBack, numbers, numbers, flags, flags, flags),
     }
 
 

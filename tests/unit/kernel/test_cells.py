@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bailiwick.billing.budgets import Budget
@@ -23,6 +25,7 @@ from bailiwick.kernel.money.commands import SetBudget
 from bailiwick.kernel.people.commands import CreateTenant
 from bailiwick.kernel.snapshot import decode, digest_of, encode
 from bailiwick.kernel.work.commands import Evict, ReportTeardown, Submit
+from bailiwick.reconcile.cells.letters import fault_of
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
@@ -288,6 +291,29 @@ def test_who_began_before_he_could_be_recalled_may_be_recalled_another_time(home
     home.do(cmd.RecallGlobal(number))
 
 
+def test_who_was_not_let_go_of_may_be_recalled_another_time(home: Desk) -> None:
+    number = sent(home)
+    told(home, number, TakingStatus.QUEUED)
+    home.do(cmd.RecallGlobal(number))
+    told(home, number, TakingStatus.QUEUED, seq=8)
+    assert home.state.cells.request(number).recalled is None
+    assert list(home.state.cells.in_line) == [number]
+    assert digest_of(home.replayed().state) == home.digest
+    home.do(cmd.RecallGlobal(number))
+
+
+def test_what_a_cell_is_to_give_back_and_has_not_got_is_over(home: Desk) -> None:
+    number, other = sent(home), sent(home)
+    told(home, number, TakingStatus.HELD, leases=(3,))
+    home.do(cmd.WithdrawGlobal(number))
+    order = home.state.cells.request(number).withdrawn
+    told(home, number, TakingStatus.HELD, number=order, seq=8)
+    told(home, other, TakingStatus.ENDED, number=order, seq=8)
+    assert len(home.state.cells.requests) == 2, "it says that of nothing else"
+    told(home, number, TakingStatus.ENDED, number=order, seq=9)
+    assert list(home.state.cells.requests) == [other]
+
+
 def test_nobody_is_recalled_from_a_cell_that_is_cut_off_and_what_it_had_not_got_is_void(
     home: Desk,
 ) -> None:
@@ -484,6 +510,29 @@ def test_nobody_is_evicted_in_vain_for_one_that_is_recalled(cell: Desk) -> None:
     cell.do(cmd.GiveBackGlobal(1, 3, 102, unbegun=True))
     assert taking_of(cell, 102) == ("queued", 0)
     assert cell.state.claims
+    home = cell.state.cells.home
+    assert home is not None
+    told_of = home.takings[102]
+    assert told_of.seq == cell.state.size - 1, "that it stays is news"
+    assert told_of.entry in home.by_entry
+    assert digest_of(cell.replayed().state) == cell.digest
+
+
+def test_what_is_wanted_back_and_is_not_here_is_told_as_over(
+    cell: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell.do(cmd.GiveBackGlobal(1, 1, 101))
+    cell.do(cmd.GiveBackGlobal(1, 2, 102, unbegun=True))
+    home = cell.state.cells.home
+    assert home is not None
+    told_of = {number: (each.number, each.status) for number, each in home.takings.items()}
+    assert told_of == {101: (1, TakingStatus.ENDED), 102: (2, TakingStatus.ENDED)}
+    assert digest_of(cell.replayed().state) == cell.digest
+    cell.do(cmd.HearHome(1, cell.state.size - 1))
+    assert home.takings == {}
+    monkeypatch.setattr(taking, "GLOBAL_MAX", 0)
+    cell.do(cmd.GiveBackGlobal(1, 3, 103))
+    assert home.takings == {}, "no more is remembered than may be"
 
 
 def test_one_from_the_line_starts_and_is_told_so(cell: Desk) -> None:
@@ -571,6 +620,64 @@ def test_news_of_one_record_are_told_together_or_not_at_all(
     for number in (101, 102, 103):
         home.takings[number] = type(home.takings[number])(1, TakingStatus.ENDED, 50)
     assert len(link.reply(cell.state, heard=0, now_ms=0).news) == 3
+
+
+def hear(home: Desk, cell: Desk, last: link.CellReply | None = None) -> link.CellReply:
+    """One letter to east and its reply, which home has noted."""
+    told_of = link.letter(home.state, "east", home=HOME, last=last or link.CellReply(EPOCH, 0, 0))
+    told_of = replace(told_of, not_after_ms=cell.now_ms + 10_000)
+    for command in link.commands_of(told_of):
+        cell.do(command)
+    answer = link.reply(cell.state, heard=told_of.heard, now_ms=cell.now_ms)
+    for note in link.notes_of("east", answer):
+        home.do(note)
+    return answer
+
+
+def test_a_cell_has_as_many_requests_as_are_known_at_home_or_a_journal_was_set_back(
+    home: Desk, cell: Desk
+) -> None:
+    cell.do(cmd.MeetHome(HOME, EPOCH))
+    first, _, _ = sent(home), sent(home, cpu_cores=4), sent(home)
+    last = hear(home, cell)
+    assert (last.held, last.left) == (2, 0)
+    assert link.miscount(home.state, "east", told=last) is None
+    home.do(cmd.WithdrawGlobal(sent(home)))
+    home.do(cmd.WithdrawGlobal(first))
+    assert link.miscount(home.state, "east", told=last) is None, "it has not carried these out"
+    kept = encode(cell.state), cell.digest
+    last = hear(home, cell, last)
+    assert (last.held, link.miscount(home.state, "east", told=last)) == (1, None)
+    set_back = link.reply(decode(*kept), heard=last.news[-1][1].seq, now_ms=0)
+    assert link.miscount(home.state, "east", told=replace(set_back, done=last.done)) == (
+        "it has 2 of our requests, and 1 are known here: one of the two journals was set back"
+    )
+    for silent in (replace(set_back, held=None), replace(set_back, left=1)):
+        assert link.miscount(home.state, "east", told=silent) is None
+    home.do(cmd.CutOffCell("east"))
+    assert link.miscount(home.state, "east", told=set_back) is None
+    home.do(cmd.LeaveCell("east", lost=True))
+    assert link.miscount(home.state, "east", told=set_back) is None
+
+
+def test_a_cell_that_was_given_up_is_not_met_while_it_has_more_than_one_reply_tells(
+    home: Desk, cell: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell.do(cmd.MeetHome(HOME, EPOCH))
+    for number in (1, 2, 3):
+        cell.do(cmd.TakeGlobal(EPOCH, number, number, ask("ghost"), False, cell.now_ms))
+    cell.do(cmd.TakeGlobal(EPOCH, 4, 4, ask(), False, cell.now_ms))
+    home.do(cmd.LeaveCell("east", lost=True))
+    home.do(cmd.JoinCell("east", "https://east.example"))
+    monkeypatch.setattr(link, "NEWS_MAX", 2)
+    meeting = link.meeting(home.state, "east", home=HOME)
+    for command in link.commands_of(meeting):
+        cell.do(command)
+    answer = link.reply(cell.state, heard=meeting.heard, now_ms=cell.now_ms)
+    assert ([taking.is_over for _, taking in answer.news], answer.left) == ([True, True], 2)
+    fault = fault_of(home.state.cells.member("east"), meeting, reply=answer)
+    assert fault is not None
+    assert "nobody here knows" in fault
 
 
 # -- offers ----------------------------------------------------------------------------------

@@ -39,12 +39,17 @@ class Plane:
     hangs: bool = False
     foresees: bool = True
     """Whether it can tell when a gang would start."""
+    waits: Callable[[], None] | None = None
+    """How time goes by before it answers."""
     asked: int = 0
 
     async def ask(self, _: object, body: LeaseRequest, **__: object) -> CellOffer:
         self.asked += 1
         if self.hangs:
             await asyncio.Event().wait()
+        if self.waits is not None:
+            await asyncio.sleep(0)  # others answer meanwhile
+            self.waits()
         request = submit_of(body).request
         if request.gang_size > 1 and not self.foresees:
             return spell_offer(CanWait(None, PendingReason.WAITING_FOR_CAPACITY))
@@ -157,6 +162,70 @@ def test_however_many_wait_each_is_asked_about_before_the_first_is_again(
         home.later(1_000)
     assert home.where(small) is not None
     assert [home.where(number) for number in gangs] == [None] * 40
+
+
+def with_slow() -> tuple[Home, Plane]:
+    """A home with a third cell, which has much room and takes its time."""
+    slow = plane(64)
+    home = Home({"east": plane(8), "west": plane(4), "slow": slow})
+    slow.waits = lambda: home.later(placement.SLOW_FROM_MS + 1)
+    return home, slow
+
+
+def test_a_slow_cell_holds_up_one_look_though_nobody_can_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(placement, "ROUND_MS", 10**9)
+    home, slow = with_slow()
+    for each in home.cells.values():
+        each.foresees = False
+    gangs = [home.want(gang_size=40) for _ in range(40)]
+    home.round()
+    assert 0 < slow.asked <= placement.AT_ONCE, "only by looks that had begun"
+    asked = slow.asked
+    home.later(placement.AGAIN_MS)
+    home.round()
+    assert slow.asked == asked
+    assert home.cells["west"].asked == 2 * len(gangs), "all others are asked all the same"
+    home.later(placement.SLOW_MS)
+    home.round()
+    assert slow.asked > asked
+
+
+def test_what_only_a_slow_cell_might_run_is_not_withdrawn() -> None:
+    home, _ = with_slow()
+    first = home.want(cpu_cores=32)
+    home.round()
+    home.later(placement.AGAIN_MS)
+    second = home.want(cpu_cores=33)
+    home.round()
+    assert [home.where(number) for number in (first, second)] == ["slow", None]
+    assert home.contacts.reasons[second] is PendingReason.EXCEEDS_MAXIMUM, "by the others' word"
+    home.later(placement.SLOW_MS)
+    home.round()
+    assert home.where(second) == "slow"
+
+
+def test_where_all_cells_are_slow_they_are_asked_all_the_same(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placement, "SLOW_FROM_MS", -1)
+    for _ in range(3):
+        number = home.want()
+        home.round()
+        assert home.where(number) == "east"
+
+
+def test_a_round_ends_in_time_and_who_is_left_has_his_turn_in_the_next(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(placement, "ROUND_MS", 0)
+        number = home.want()
+        home.round()
+        assert (home.where(number), home.cells["east"].asked) == (None, 0)
+    home.round()
+    assert home.where(number) == "east"
 
 
 # -- who leaves a line -----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit, WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.http.parsing import submit_of
+from bailiwick.services.cells.desk import CellContact
 from bailiwick.services.cells.spelling import (
     offer_of,
     reply_of,
@@ -165,6 +166,10 @@ def test_a_reply_comes_as_it_was_sent(rows: list[tuple[int, TakingStatus, int]])
     news = tuple((n, Taking(n, status, seq, leases=(n, n + 1))) for n, status, seq in rows)
     told = CellReply(4, 5, 6, news)
     sent = spell_reply(told, free=(1, 2))
+    assert not {"held", "left"} & sent.model_dump(exclude_none=True).keys(), "for an older home"
+    counted = spell_reply(replace(told, held=7, left=3), free=(1, 2), counts=True)
+    assert (counted.held, counted.left) == (7, 3)
+    assert reply_of(counted) == replace(told, held=7, left=3)
     assert reply_of(type(sent).model_validate_json(sent.model_dump_json())) == told
     assert (sent.free_gpu_milli, sent.free_cpu_milli) == (1, 2)
 
@@ -369,6 +374,47 @@ def test_a_cell_that_has_done_more_than_it_was_sent_is_not_believed() -> None:
     do(home, cmd.JoinCell("east", "https://east"))
     assert fault(40) is None, "it may have been another home's"
     assert fault(2**53 - 1) is not None
+
+
+def test_news_are_of_each_request_once_and_were_not_heard_before() -> None:
+    home = reached(3)
+    do(home, cmd.NoteGlobal("east", EPOCH, 1, 1, 50, TakingStatus.HELD, (7,)))
+    member, last = home.state.cells.member("east"), CellReply(EPOCH, 5, 2)
+
+    def fault(*rows: tuple[int, int], done: int = 2) -> str | None:
+        news = tuple((number, Taking(number, TakingStatus.HELD, seq)) for number, seq in rows)
+        told = next_letter(home.state, "east", home="campus", last=last)
+        assert told is not None
+        return fault_of(member, told, reply=CellReply(EPOCH, 6, done, news), last=last)
+
+    assert fault((1, 51), (2, 51)) is None
+    assert fault((1, 51), (2, 52), (1, 53)) == "it tells of the same request twice"
+    assert fault((1, 50)) == "it tells as news what was heard up to its record 50"
+    assert fault(done=1) == "it has carried out 1 orders, and told of 2 before"
+    again = CellReply(EPOCH + 1, 5, 1)
+    told = CellLetter("campus", EPOCH + 1, heard=50)
+    assert fault_of(member, told, reply=again, last=last) is None, "it is met anew"
+
+
+def test_a_cell_that_did_not_take_its_orders_is_given_nothing_until_it_does() -> None:
+    contact = CellContact(0, last=CellReply(EPOCH, 5, 0), epoch=EPOCH)
+    assert contact.is_fresh(EPOCH)
+    assert [contact.note_refused(order) for order in (4, 4, 5, 5, 5)] == [1, 2, 1, 2, 3]
+    assert not contact.is_fresh(EPOCH)
+    contact.note_taken()
+    assert contact.is_fresh(EPOCH)
+    assert contact.note_refused(5) == 1
+
+
+def test_orders_are_found_by_what_is_there_and_not_by_all_there_ever_were() -> None:
+    home = reached(3)
+    book = home.state.cells
+    book.change_member("east", next_number=10**15)
+    do(home, cmd.WithdrawGlobal(2))
+    for after, numbers in ((0, [1, 2, 3, 10**15]), (2, [3, 10**15]), (10**15, [])):
+        found = book.orders("east", after=after, limit=9)
+        assert [each.number for each in found] == numbers
+    assert [each.number for each in book.orders("east", after=0, limit=2)] == [1, 2]
 
 
 def test_a_letter_has_a_bounded_number_of_orders_with_those_that_change_nothing() -> None:

@@ -9199,6 +9199,9 @@ export interface components {
         /**
          * LetterReply
          * @description From a cell to its home: how far it is, what is new, and what is free.
+         *
+         *     Only told to a home that asks for it: ``held``, how many of its requests wait or run there, and
+         *     ``left``, how much that is new did not go into this reply.
          */
         LetterReply: {
             /** Done */
@@ -9215,6 +9218,10 @@ export interface components {
              * @default 0
              */
             free_gpu_milli?: number;
+            /** Held */
+            held?: number | null;
+            /** Left */
+            left?: number | null;
             /** News */
             news?: components["schemas"]["LetterNews"][];
             /** Now Ms */
@@ -15573,6 +15580,8 @@ export interface operations {
                 dry_run?: string;
             };
             header?: {
+                /** @description Tell how many of the home's requests are here, and what is left to tell. */
+                "Cell-Counts"?: boolean;
                 /** @description The same key from the same caller gives the first answer again. */
                 "Idempotency-Key"?: string | null;
             };

@@ -68,7 +68,7 @@ class CellKinds:
         ocsf=Ocsf(API, UPDATE),
         body=BodySpec(
             {"global_id": AMOUNT, "cell": NAME, "status": Words((TakingStatus,))},
-            {"seq": AMOUNT, "lease_ids": INTEGERS},
+            {"seq": AMOUNT, "lease_ids": INTEGERS, "kept": AMOUNT},
         ),
     )
     GLOBAL_WITHDRAWN = row(
@@ -112,7 +112,10 @@ class CellKinds:
         173,
         ocsf=Ocsf(API, DELETE),
         scope=FLEET,
-        body=BodySpec({"global_id": AMOUNT, "number": AMOUNT}, {"let_go": AMOUNT}),
+        body=BodySpec(
+            {"global_id": AMOUNT, "number": AMOUNT},
+            dict.fromkeys(("let_go", "kept", "gone"), AMOUNT),
+        ),
     )
     GLOBAL_RECALLED = row(
         "global_recalled",

@@ -18,12 +18,15 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from bailiwick.kernel.owner import MEMBERS_MAX
+from bailiwick.scheduler.quota_policy import DIMENSIONS
+from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
 from bailiwick.vocab.errors import Conflict, NotFound
@@ -156,6 +159,11 @@ class CellHome:
         for lease_id in before.leases:
             self.by_lease.pop(lease_id, None)
 
+    @property
+    def held(self) -> int:
+        """How many requests wait or run here."""
+        return len(self.takings) - len(self.over)
+
     def news(self, after: int) -> list[tuple[int, Taking]]:
         """What changed behind that record of the journal, oldest first."""
         rows = takewhile(lambda row: row[1].seq > after, reversed(self.takings.items()))
@@ -181,6 +189,8 @@ class CellBook:
         """The requests that wait in their cell's line; who came to wait last stands last."""
         self.waiting_of: dict[tuple[str, str | None], int] = {}
         """How many of them are a tenant's, and a project's."""
+        self._charged: dict[tuple[str, str | None], list[int]] = {}
+        """What they count for that are in cells, in each dimension; it follows from them."""
         self.serial = 0
         """The number of the last request."""
         self.epoch = 0
@@ -215,6 +225,7 @@ class CellBook:
             self._count_waiting(each, 1)
         else:
             self._inside.setdefault(each.cell, {})[each.number] = None
+            self._charge(each, 1)
             orders = self._orders.setdefault(each.cell, {})
             orders |= dict.fromkeys(each.orders, each.number)
             if each.status is GlobalStatus.QUEUED:
@@ -229,6 +240,7 @@ class CellBook:
             self._count_waiting(before, -1)
         if before is not None and before.cell is not None:
             del self._inside[before.cell][global_id]
+            self._charge(before, -1)
             for order in before.orders:
                 # The number may be another's by now: of what a cell had not got, it is free.
                 if self._orders[before.cell].get(order) == global_id:
@@ -241,6 +253,18 @@ class CellBook:
             if count:
                 self.waiting_of[tenant, part] = count
 
+    def _charge(self, each: GlobalRequest, sign: int) -> None:
+        tenant, project = str(each.request.tenant), each.request.project
+        for part in {None, None if project is None else str(project)}:
+            held = zip(self.charged_to(tenant, part), demand_of(each.request), strict=True)
+            self._charged[tenant, part] = [now + sign * amount for now, amount in held]
+            if not any(self._charged[tenant, part]):
+                del self._charged[tenant, part]
+
+    def charged_to(self, tenant: str, project: str | None) -> list[int]:
+        """What a tenant, or one of its projects, has in cells: by dimension, in its row's units."""
+        return self._charged.get((tenant, project)) or [0] * len(DIMENSIONS)
+
     def within(self, cell: str) -> list[GlobalRequest]:
         """What is in a cell, or may be, by number."""
         return [self.requests[number] for number in sorted(self._inside.get(cell, ()))]
@@ -251,15 +275,17 @@ class CellBook:
 
     def orders(self, cell: str, *, after: int, limit: int) -> list[Order]:
         """What the cell is to do behind that number, in its order, and no more than so much."""
-        found = list[Order]()
-        numbers = self._orders.get(cell, {})
-        for number in range(after + 1, self.members[cell].next_number):
-            global_id = numbers.get(number)
-            if global_id is not None:
-                found.append(self._order(number, self.requests[global_id]))
-            if len(found) == limit:
-                break
-        return found
+        numbers, following = self._orders.get(cell, {}), self.members[cell].next_number
+        behind: Iterable[int] = range(after + 1, following)
+        if following - after > len(numbers):  # the cell is far behind, or says so
+            behind = sorted(number for number in numbers if number > after)
+        found = islice((number for number in behind if number in numbers), limit)
+        return [self._order(number, self.requests[numbers[number]]) for number in found]
+
+    def count_given(self, cell: str, *, done: int) -> int:
+        """How many are in a cell that has carried out so many orders, and has told all of it."""
+        behind = self.orders(cell, after=done, limit=len(self._orders.get(cell, ())))
+        return self.count_within(cell) - sum(each.request is not None for each in behind)
 
     @staticmethod
     def _order(number: int, each: GlobalRequest) -> Order:

@@ -159,7 +159,10 @@ class GlobalSent:
 
 @dataclass(frozen=True, slots=True)
 class GlobalTold:
-    """What became of a request in its cell; without ``seq`` it is known without the cell's word."""
+    """What became of a request in its cell; without ``seq`` it is known without the cell's word.
+
+    ``kept``: it was recalled, and waits there still.
+    """
 
     kind: ClassVar = RecordKind.GLOBAL_TOLD
     owner: Owner
@@ -168,19 +171,22 @@ class GlobalTold:
     status: TakingStatus
     seq: int | None = None
     leases: tuple[int, ...] = ()
+    kept: bool = False
 
     def body(self) -> Body:
         """The cell, and what it said."""
         told: Body = {"global_id": self.global_id, "cell": self.cell, "status": self.status.value}
         if self.seq is not None:
             told["seq"] = self.seq
-        return told | ({"lease_ids": list(self.leases)} if self.leases else {})
+        told |= {"lease_ids": list(self.leases)} if self.leases else {}
+        return told | ({"kept": 1} if self.kept else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         status, leases = TakingStatus(body["status"]), tuple(body.get("lease_ids", ()))
-        return cls(owner, body["global_id"], body["cell"], status, body.get("seq"), leases)
+        told = status, body.get("seq"), leases, bool(body.get("kept", 0))
+        return cls(owner, body["global_id"], body["cell"], *told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,24 +324,29 @@ class GlobalTaken:
 class GlobalGivenBack(OfFleet):
     """An order of the home to give a request back is carried out: what follows says how.
 
-    ``let_go``: it waited here, and may wait or run elsewhere; it is not over.
+    ``let_go``: it waited here, and may wait or run elsewhere; it is not over. ``kept``: it was to
+    be let go of, and stays as it is. ``gone``: it is not here, and home is told that it is over.
     """
 
     kind: ClassVar = RecordKind.GLOBAL_GIVEN_BACK
+    _WORDS: ClassVar = ("let_go", "kept", "gone")
     global_id: int
     number: int
     let_go: bool = False
+    kept: bool = False
+    gone: bool = False
 
     def body(self) -> Body:
-        """The request's number and the order's."""
+        """The request's number and the order's, and what became of it if that is no end."""
         told: Body = {"global_id": self.global_id, "number": self.number}
-        return told | ({"let_go": 1} if self.let_go else {})
+        return told | {word: 1 for word in self._WORDS if getattr(self, word)}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["global_id"], body["number"], bool(body.get("let_go", 0)))
+        told = (bool(body.get(word, 0)) for word in cls._WORDS)
+        return cls(body["global_id"], body["number"], *told)
 
 
 CellEvent: TypeAlias = (

@@ -11,6 +11,8 @@ Rules:
   nothing that was ordered of the one before it. (For what was ordered within those seconds, its
   clock must not be behind the other's.)
 - Both are bounded: what does not go into one goes into the next.
+- Whoever has told all that is new has as many requests as home knows in it; if not, one of the two
+  journals was set back (:func:`miscount`).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from bailiwick.kernel.cells.commands import (
     TakeGlobal,
 )
 from bailiwick.kernel.state import State
+from bailiwick.vocab.cells import CellStanding
 from bailiwick.vocab.errors import Conflict
 
 FRESH_MS: Final = 10_000
@@ -58,6 +61,10 @@ class CellReply:
     now_ms: int
     done: int
     news: tuple[tuple[int, Taking], ...] = ()
+    held: int | None = None
+    """How many requests wait or run there; an older cell does not say."""
+    left: int = 0
+    """How much that is new did not go into this reply."""
 
 
 def meeting(state: State, cell: str, *, home: str) -> CellLetter:
@@ -107,12 +114,28 @@ def reply(state: State, *, heard: int, now_ms: int) -> CellReply:
     if home is None:
         raise Conflict("cell", "of no fleet", "has no home", hint="its home meets it first")
     news = home.news(heard)
-    if len(news) > NEWS_MAX:  # all of one record, or none of it
+    count = len(news)
+    if count > NEWS_MAX:  # all of one record, or none of it
         last = news[NEWS_MAX][1].seq
         news = list(takewhile(lambda row: row[1].seq < last, news)) or [
             row for row in news if row[1].seq == last
         ]
-    return CellReply(home.epoch, now_ms, home.done, tuple(news))
+    left = count - len(news)
+    return CellReply(home.epoch, now_ms, home.done, tuple(news), home.held, left)
+
+
+def miscount(state: State, cell: str, *, told: CellReply) -> str | None:
+    """What is wrong, if a cell has more or fewer requests than home, which has noted its reply."""
+    member = state.cells.members.get(cell)
+    if member is None or (member.epoch, member.standing) != (told.epoch, CellStanding.REACHABLE):
+        return None
+    if told.held is None or told.left:
+        return None
+    known = state.cells.count_given(cell, done=told.done)
+    if known == told.held:
+        return None
+    why = "one of the two journals was set back"
+    return f"it has {told.held} of our requests, and {known} are known here: {why}"
 
 
 def notes_of(cell: str, told: CellReply) -> list[NoteGlobal]:

@@ -6,11 +6,12 @@ Rules:
   that voids what the other name was told.
 - A request is given to a cell that can be reached, and only while its owner's quota bears it.
 - What waits in a cell's line is recalled when another has room. It is still that cell's until the
-  cell says that it let go.
+  cell says that it let go. If it says that it waits still, it may be recalled another time.
+- What a cell is to give back and has not got is over: one of the two journals was set back.
 - A cell that is cut off keeps what it has; it gets nothing, and nothing of it goes elsewhere. When
   it is met again it says how far it came: what it has not got is free for others then.
-- Cells charge for themselves. Whoever has a budget here gets nothing there, or his budget would be
-  got round.
+- What of this plane's bounds a request is held against, and who gets nothing in cells because a
+  bound could not see it there: :mod:`.bounds`.
 - A cell leaves when nothing is in it any more. Given up as lost, all that it had is over; that is
   an operator's word, and whoever gives it knows that nothing runs there. If that is very much it
   ends step by step, and meanwhile the cell is not met any more.
@@ -26,13 +27,12 @@ from typing import Final
 from bailiwick.kernel.cells import commands as cmd
 from bailiwick.kernel.cells import events as ev
 from bailiwick.kernel.cells.book import CELLS_MAX, GLOBAL_MAX, CellMember, GlobalRequest
+from bailiwick.kernel.cells.bounds import beyond_quota, check_seen_from_here
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.rights import check_asked, check_waiting
-from bailiwick.scheduler.quota_policy import WithinQuota
-from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.cells import CellStanding, GlobalStatus, TakingStatus
 from bailiwick.vocab.errors import Conflict, LimitReached
 
@@ -129,21 +129,8 @@ def ask(state: State, command: cmd.AskGlobally) -> Iterator[Event]:
         name = f"{command.request.tenant}"
         raise Conflict("request", name, f"is beyond its owner's ceiling: {denied}")
     state.quotas.row_of(command.request.tenant, command.request.project)
-    _check_purse(state, command.request)
+    check_seen_from_here(state, command.request)
     yield ev.GlobalAsked(state.cells.serial + 1, command.request)
-
-
-def has_purse(state: State, request: PlacementRequest) -> bool:
-    """Whether a budget here would have to bear a request, and could not see what cells charge."""
-    project = None if request.project is None else str(request.project)
-    return bool(state.spending.purses_of(str(request.tenant), project))
-
-
-def _check_purse(state: State, request: PlacementRequest) -> None:
-    if has_purse(state, request):
-        why = "has a budget here, which does not count what runs in cells"
-        hint = "give it budgets in the cells, and end the one here"
-        raise Conflict("tenant", str(request.tenant), why, hint=hint)
 
 
 def send(state: State, command: cmd.SendGlobal, *, now_ms: int) -> Iterator[Event]:
@@ -154,10 +141,10 @@ def send(state: State, command: cmd.SendGlobal, *, now_ms: int) -> Iterator[Even
         raise Conflict("global request", command.global_id, why)
     if member.standing is not CellStanding.REACHABLE:
         raise Conflict("cell", command.cell, f"is {member.standing}", hint="send it elsewhere")
-    answer = state.quotas.check(found.request, now_ms=now_ms)
-    if not isinstance(answer, WithinQuota):
-        raise Conflict("global request", command.global_id, f"is beyond its quota: {answer}")
-    _check_purse(state, found.request)
+    beyond = beyond_quota(state, found.request, now_ms=now_ms)
+    if beyond is not None:
+        raise Conflict("global request", command.global_id, beyond)
+    check_seen_from_here(state, found.request)
     owner = Owner.of(found.request)
     yield ev.GlobalSent(owner, command.global_id, command.cell, member.next_number, command.waits)
 
@@ -169,11 +156,18 @@ def note(state: State, command: cmd.NoteGlobal) -> Iterator[Event]:
         why = f"is {member.standing} in epoch {member.epoch}, not {command.epoch}"
         raise Conflict("cell", command.cell, why, hint="meet it again")
     found = state.cells.requests.get(command.global_id)
-    asked = found is not None and (found.cell, found.sent) == (command.cell, command.number)
-    if found is not None and asked and command.seq > found.seq:
+    if found is not None and command.seq > found.seq and _answers(found, command):
         yield _told(found, command.status, seq=command.seq, leases=command.leases)
     if not command.left and command.seq > member.heard:
         yield ev.CellHeard(command.cell, command.seq)
+
+
+def _answers(found: GlobalRequest, command: cmd.NoteGlobal) -> bool:
+    """Whether a cell tells of what it was sent, or that what it is to give back is gone."""
+    if found.cell != command.cell:
+        return False
+    is_gone = command.status is TakingStatus.ENDED
+    return command.number == found.sent or (is_gone and command.number in found.orders)
 
 
 def recall(state: State, command: cmd.RecallGlobal) -> Iterator[Event]:
@@ -207,7 +201,9 @@ def _told(
     leases: tuple[int, ...] = (),
 ) -> ev.GlobalTold:
     assert found.cell is not None, "only what is in a cell is told of"
-    return ev.GlobalTold(Owner.of(found.request), found.number, found.cell, status, seq, leases)
+    kept = found.recalled is not None and status is TakingStatus.QUEUED
+    who = Owner.of(found.request), found.number, found.cell
+    return ev.GlobalTold(*who, status, seq, leases, kept)
 
 
 # -- applying --------------------------------------------------------------------------------
@@ -284,8 +280,9 @@ def _told_of(state: State, event: ev.GlobalTold, at_ms: int) -> None:
     wanted = found.status is not GlobalStatus.WITHDRAWN
     status = _AS_TOLD[event.status] if wanted else GlobalStatus.WITHDRAWN
     seq = found.seq if event.seq is None else event.seq
-    # Whoever has begun was not let go of, and may wait and be recalled another time.
-    recalled = None if event.status is TakingStatus.HELD else found.recalled
+    # Whoever was not let go of may be recalled another time.
+    stays = event.kept or event.status is TakingStatus.HELD
+    recalled = None if stays else found.recalled
     book.put(replace(found, status=status, seq=seq, leases=event.leases, recalled=recalled))
 
 

@@ -12,7 +12,10 @@ Rules:
 - A request from home is asked here like anybody's: guards, quotas, claims and reservations are this
   plane's own, and so is the eviction that it may need. Home gave it to one cell, so no other evicts
   for it.
-- What home recalls leaves the line only while it has no lease and nobody was warned for it.
+- What home recalls leaves the line only while it has no lease and nobody was warned for it. If it
+  stays, that is news, or home would never ask again.
+- Home may want back what is not here: its journal, or this one, was set back. That it is over is
+  news then, under the number of that very order.
 - What became of it is remembered until home has heard that it is over.
 - A plane that was cut off goes on with what it has. Nobody but its own operator parts it from home.
 """
@@ -20,6 +23,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from bailiwick.iam.scope import Scope
 from bailiwick.kernel.cells import commands as cmd
@@ -65,9 +69,8 @@ def leave(state: State) -> Iterator[Event]:
     home = state.cells.home
     if home is None:
         raise NotFound("home", "of this plane", hint="it is nobody's cell")
-    held = len(home.takings) - len(home.over)
-    if held:
-        why = f"has {held} of its requests here"
+    if home.held:
+        why = f"has {home.held} of its requests here"
         raise Conflict("home", home.name, why, hint="they end, or home takes them back")
     yield ev.HomeLeft(home.name)
 
@@ -113,11 +116,14 @@ def give_back(state: State, command: cmd.GiveBackGlobal, *, now_ms: int) -> Iter
     home = state.cells.at_home(command.epoch)
     if _is_done(home, command.number):
         return
-    taking = home.takings.get(command.global_id)
-    let_go = command.unbegun and taking is not None and _is_unbegun(state, taking)
-    yield ev.GlobalGivenBack(command.global_id, command.number, let_go)
-    if taking is None or (command.unbegun and not let_go):
+    taking, asked = home.takings.get(command.global_id), (command.global_id, command.number)
+    if taking is None:
+        yield ev.GlobalGivenBack(*asked, gone=len(home.takings) < GLOBAL_MAX)
         return
+    if command.unbegun and not _is_unbegun(state, taking):
+        yield ev.GlobalGivenBack(*asked, kept=not taking.is_over)
+        return
+    yield ev.GlobalGivenBack(*asked, let_go=command.unbegun)
     if taking.entry is not None:
         yield from cancel(state, Cancel(taking.entry), now_ms=now_ms)
     for lease_id in taking.leases:
@@ -194,6 +200,10 @@ def _given_back(state: State, event: ev.GlobalGivenBack, at_ms: int) -> None:
     home = _home(state)
     home.done = event.number
     home.letting_go = event.global_id if event.let_go else None
+    if event.gone:
+        home.put(event.global_id, Taking(event.number, TakingStatus.ENDED, state.size))
+    if event.kept:
+        home.put(event.global_id, replace(home.takings[event.global_id], seq=state.size))
 
 
 def _heard(state: State, event: ev.HomeHeard, at_ms: int) -> None:

@@ -20,6 +20,7 @@ from typing import assert_never
 
 from bailiwick.fleet.inventory import check_inventory
 from bailiwick.iam import GivenBy
+from bailiwick.kernel.cells.bounds import is_above_by_cells
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
@@ -158,6 +159,8 @@ def end_bursts(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Evict whoever holds more than his quota, and has no burst credit left for it."""
     del limit
     for overrun in state.quotas.burst_exhausted(now_ms):
+        if is_above_by_cells(state, overrun):
+            continue
         plan = plan_burst(state.ledger, overrun, now_ms=now_ms)
         ids = [state.ids[victim.lease_id] for victim in plan.victims]
         yield from evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)

@@ -88,7 +88,8 @@ def choose(state: State, command: Submit, *, now_ms: int) -> Choice:
     waits = isinstance(choice, Queue)
     if isinstance(choice, Preempt):
         waits = not leave_at_once(state, choice.room)
-    full = check_waiting(state, command.request) if waits else None
+    elsewhere = state.cells.waiting_of
+    full = check_waiting(state, command.request, more=elsewhere) if waits else None
     return choice if full is None else Refuse(Denied.because(full))
 
 

@@ -10,7 +10,8 @@ Rules:
   is waited for; or the cell has lost its memory. Then it is cut off, and to meet it anew says so
   and goes no further. Its own operator can do that to it: he parts it from home.
 - A reply is believed only if it can be one (:func:`fault_of`): of the epoch of the letter, with no
-  more done than was ever sent, at a time that leaves room for what follows. A cell that was never
+  more done than was ever sent, nor less than before, at a time that leaves room for what follows;
+  its news are what the letter's home had not heard of, each request once. A cell that was never
   given anything has nothing of ours: one that joined anew with what it had before is not met.
 """
 
@@ -49,8 +50,14 @@ def next_letter(
     return replace(told, orders=tuple(islice(turns, link.ORDERS_MAX)))
 
 
-def fault_of(member: CellMember, told: link.CellLetter, *, reply: link.CellReply) -> str | None:
-    """Why this cannot be the cell's reply to that letter, if it cannot."""
+def fault_of(
+    member: CellMember,
+    told: link.CellLetter,
+    *,
+    reply: link.CellReply,
+    last: link.CellReply | None = None,
+) -> str | None:
+    """Why this cannot be the cell's reply to that letter, if it cannot, after the ``last`` one."""
     if reply.epoch != told.epoch:
         return f"it replies in epoch {reply.epoch} to a letter of epoch {told.epoch}"
     if reply.now_ms > NOW_MS_MAX:
@@ -60,8 +67,15 @@ def fault_of(member: CellMember, told: link.CellLetter, *, reply: link.CellReply
     if reply.done >= (member.next_number if is_known else DONE_MAX):
         given = member.next_number - 1
         return f"it has carried out {reply.done} orders, and was given {given}"
+    if last is not None and last.epoch == reply.epoch and reply.done < last.done:
+        return f"it has carried out {reply.done} orders, and told of {last.done} before"
+    if len({global_id for global_id, _ in reply.news}) < len(reply.news):
+        return "it tells of the same request twice"
+    if any(taking.seq <= told.heard for _, taking in reply.news):
+        return f"it tells as news what was heard up to its record {told.heard}"
     never_given = member.next_number == 1 and not member.heard
-    if never_given and any(not taking.is_over for _, taking in reply.news):
+    has_some = reply.held or any(not taking.is_over for _, taking in reply.news)
+    if never_given and has_some:
         return "it has requests of this home that nobody here knows: end them there first"
     return None
 

@@ -3,12 +3,17 @@
 Rules:
 
 - Each cell is written to by itself, about once a second, and at once when there is something for
-  it: one that is slow or dead holds up no other.
+  it, or more to hear than went into its reply: one that is slow, dead or talkative holds up no
+  other.
 - A leader orders nothing in a cell before that has replied to it in this epoch. What a leader
   before it ordered is told again then; the cell does each order once.
-- What is written is chosen by :mod:`.letters`. A letter that is refused (another epoch, too late)
-  is followed by one that orders nothing: its reply says how far the cell is.
+- What is written is chosen by :mod:`.letters`. A letter that is refused (another epoch, too late),
+  or has no reply, is followed by one that orders nothing: its reply says how far the cell is.
+- Who has told all that is new, and has not as many requests as are known here, is given nothing.
 - A reply that cannot be one is the trouble of that cell alone, as if it had not replied.
+- No order lasts that its cell will not take: who does not take the same again and again, and yet
+  replies to letters that order nothing, is cut off and met anew, which frees what it has not got.
+  For a while then nothing is ordered of it, and nothing more is given to it.
 - Who has not replied for :data:`~bailiwick.kernel.cells.link.CUT_OFF_MS` is cut off. It keeps what
   it has and gets nothing, and is met again in a later epoch when it replies.
 - How this home is called in its cells follows from its journal: no other plane has that name.
@@ -35,7 +40,6 @@ from bailiwick.reconcile.cells.connection import (
     WHY_MAX,
     CellLine,
     LineFailed,
-    LineRefused,
     open_client,
 )
 from bailiwick.reconcile.cells.keys import CellKeys
@@ -51,7 +55,7 @@ from bailiwick.services.cells.spelling import reply_of, spell_letter
 from bailiwick.vocab.cells import CellStanding, TakingStatus
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire.actions.cells import CELL_HOME_LETTER
-from bailiwick.wire.cells import LetterReply
+from bailiwick.wire.cells import CELL_COUNTS, LetterReply
 
 EVERY_S: Final = 1.0
 BREATH_S: Final = 0.02
@@ -59,7 +63,11 @@ BREATH_S: Final = 0.02
 PAUSES_MOST: Final = 4
 """So many turns at most a cell that does not reply is let be: it is met soon after it is back."""
 LETTER_S: Final = 5.0
+COUNTED: Final = {CELL_COUNTS: "true"}
 DOUBTS_MAX: Final = 3
+"""So often in a row a cell may tell of less than before, or refuse the same order."""
+SHUN_MS: Final = 30_000
+"""So long a cell is ordered nothing that was cut off for refusing."""
 HOME_PREFIX: Final = "fleet-"
 
 
@@ -82,6 +90,11 @@ class _Tended:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     busy_s: float = -BREATH_S
     """When it was last written what it is to do, or did not reply."""
+    at_once: int | None = None
+    """How many full replies more are heard at once: no more than could tell of all that it has, or
+    who makes up news would have us write them down as fast as it talks."""
+    first: int | None = None
+    """The first order of the letter that is being written."""
     task: asyncio.Task[None] | None = None
 
 
@@ -219,8 +232,8 @@ class _Lead:
                 pause_s = BREATH_S if has_more else self._terms.every_s
             except LineFailed as failed:
                 contact.trouble, tended.busy_s = str(failed), time.monotonic()
-                if isinstance(failed, LineRefused):
-                    contact.last = None
+                contact.last = None
+                await self._refused(cell, tended, contact)
                 every_s = self._terms.every_s
                 pause_s = min(2 * max(pause_s, every_s), PAUSES_MOST * every_s)
             since_s = time.monotonic() - tended.busy_s
@@ -229,9 +242,11 @@ class _Lead:
 
     async def _write(self, cell: str, tended: _Tended, contact: CellContact) -> bool:
         """One letter, and its reply; whether there is more to hear or to say."""
+        last = contact.last if self._clock.elapsed_ms() >= contact.shunned_ms else None
         told = await self._gateway.lookup(
-            lambda view: next_letter(view.state, cell, home=self._home, last=contact.last)
+            lambda view: next_letter(view.state, cell, home=self._home, last=last)
         )
+        tended.first = told.orders[0].number if told is not None and told.orders else None
         if told is None:
             await self._doubt(cell, contact)
             return True
@@ -240,12 +255,29 @@ class _Lead:
         if told.orders:
             tended.busy_s = time.monotonic()
         line = tended.line
-        found = await line.ask(CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S)
+        found = await line.ask(
+            CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S, wishes=COUNTED
+        )
         try:
             await self._hear(cell, found, contact=contact, letter=told, url=line.url)
         except InvalidValue as error:  # what cannot be written down
             raise LineFailed(f"it tells what cannot be: {error}"[:WHY_MAX]) from None
-        return bool(found.news) or len(body.orders) < len(told.orders)
+        if told.orders or last is not None:
+            contact.note_taken()
+        if len(body.orders) < len(told.orders):
+            return True
+        if len(found.news) < link.NEWS_MAX:
+            tended.at_once = None
+            return False
+        return await self._may_go_on(cell, tended)
+
+    async def _may_go_on(self, cell: str, tended: _Tended) -> bool:
+        """Whether a cell that told as much as goes into a reply may go on at once."""
+        if tended.at_once is None:
+            count = await self._gateway.lookup(lambda view: view.state.cells.count_within(cell))
+            tended.at_once = 1 + count // link.NEWS_MAX
+        tended.at_once = max(0, tended.at_once - 1)
+        return tended.at_once > 0
 
     async def _doubt(self, cell: str, contact: CellContact) -> None:
         """What it said last cannot be all that it has done: ask again, and then meet it anew."""
@@ -253,6 +285,15 @@ class _Lead:
         if contact.doubts >= DOUBTS_MAX and await self._do(CutOffCell(cell), cell):
             contact.doubts = 0
             self._say(f"cell {cell} is cut off: it has not done what it told of before")
+
+    async def _refused(self, cell: str, tended: _Tended, contact: CellContact) -> None:
+        """It did not take what it was to do: tell it again, and then meet it anew."""
+        if tended.first is None or contact.note_refused(tended.first) < DOUBTS_MAX:
+            return
+        if await self._do(CutOffCell(cell), cell):
+            contact.note_taken()
+            contact.shunned_ms = self._clock.elapsed_ms() + SHUN_MS
+            self._say(f"cell {cell} is cut off: it does not take its orders ({contact.trouble})")
 
     async def _hear(
         self,
@@ -268,7 +309,7 @@ class _Lead:
         member = await self._gateway.lookup(lambda view: view.state.cells.members.get(cell))
         if member is None or member.url != url:
             return
-        fault = fault_of(member, letter, reply=reply)
+        fault = fault_of(member, letter, reply=reply, last=contact.last)
         if fault is not None:
             raise LineFailed(fault)
         if member.standing is CellStanding.CUT_OFF:
@@ -283,10 +324,15 @@ class _Lead:
             return
         contact.last, contact.epoch = reply, reply.epoch
         contact.since_ms, contact.heard_ms = self._clock.elapsed_ms(), self._clock.now_ms()
-        contact.free, contact.trouble = (told.free_gpu_milli, told.free_cpu_milli), None
+        contact.free = told.free_gpu_milli, told.free_cpu_milli
         for note in link.notes_of(cell, reply):
             if not await self._do(note, cell):
                 return  # it is cut off, or gone, by now
+        is_shunned = contact.since_ms < contact.shunned_ms
+        contact.trouble = "it does not take what it is ordered" if is_shunned else None
+        contact.trouble = contact.trouble or await self._gateway.lookup(
+            lambda view: link.miscount(view.state, cell, told=reply)
+        )
         if any(taking.status is TakingStatus.TURNED_AWAY for _, taking in reply.news):
             self._desk.wake()  # others may have it
 

@@ -9,11 +9,13 @@ Rules:
   are asked first, all others only if none of those can start it.
 - A cell that gives no answer is asked nothing more until it replies to a letter again. Once one can
   start it, the others have a moment more; who needs longer is not among the first to be asked for a
-  while. So a slow one holds up one look, and not long.
+  while. Who takes long over any answer is not asked at all for a while, as long as others may be.
+  One round begins no more looks after some seconds. So a slow one holds up one look, and not long.
 - A cell that offered and then turned the same request away twice is not asked about it for a while:
   whatever it says, others have their turn.
 - What waits in a cell's line is recalled when another could start it: see :mod:`.moving`.
-- A budget of this plane does not know what cells charge: whoever has one here waits.
+- A budget of this plane does not know what cells charge, nor a limit on GPU memory which devices
+  they give: whoever has one here waits (:mod:`bailiwick.kernel.cells.bounds`).
 - What no cell can ever run is withdrawn, if every cell has said so; so is what waits here past its
   deadline, as it would be in the line of a cell.
 """
@@ -28,6 +30,7 @@ from typing import Final
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.cells.book import GlobalRequest
+from bailiwick.kernel.cells.bounds import is_borne
 from bailiwick.kernel.cells.commands import RecallGlobal, SendGlobal, WithdrawGlobal
 from bailiwick.kernel.cells.offers import (
     CanStart,
@@ -37,13 +40,11 @@ from bailiwick.kernel.cells.offers import (
     asked_first,
     choose_cell,
 )
-from bailiwick.kernel.cells.sending import has_purse
 from bailiwick.reconcile.cells.connection import CellLine, LineFailed
 from bailiwick.reconcile.cells.moving import ASKED_MAX, Moves, look, others_with_room
 from bailiwick.reconcile.cells.turns import Turns, turn_of
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
-from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.cells.desk import CellDesk
 from bailiwick.services.cells.spelling import offer_of, spell_request
@@ -65,8 +66,12 @@ TURN_MS: Final = 1_000 // PLACED_MAX * 2
 """And after so long for each that waits: by then all of them were looked at."""
 AGREED_S: Final = 0.1
 """So long the other cells have to answer once one has said that it can start a request."""
+SLOW_FROM_MS: Final = 500
+"""Who takes longer over an answer is slow, whatever others say."""
 SLOW_MS: Final = 30_000
-"""So long a cell that took longer is not among the first to be asked."""
+"""So long a cell that took longer is not among the first to be asked, or, if slow, not asked."""
+ROUND_MS: Final = 3_000
+"""After so long a round begins to ask about nobody more; who is left has his turn in the next."""
 GIVEN_MAX: Final = 2
 SHUN_MS: Final = 30_000
 """So long a cell is not asked about a request that it was given so often, and has not kept."""
@@ -117,18 +122,11 @@ def pick(view: View, found: Iterable[GlobalRequest]) -> Picked:
             picked.too_late.append(each)
         elif len(picked.asked_for) == PLACED_MAX:
             picked.left.append(each)
-        elif _is_borne(view, each.request):
+        elif is_borne(view.state, each.request, now_ms=view.now_ms):
             picked.asked_for.append(each)
         else:
             picked.over_quota.append(each)
     return picked
-
-
-def _is_borne(view: View, request: PlacementRequest) -> bool:
-    """Whether its owner may have more in cells now."""
-    if has_purse(view.state, request):
-        return False
-    return isinstance(view.state.quotas.check(request, now_ms=view.now_ms), WithinQuota)
 
 
 @dataclass(slots=True)
@@ -144,14 +142,17 @@ class Placer:
     _turns: Turns = field(default_factory=Turns, init=False)
     _given: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict, init=False)
     """How often a request was given to a cell, and when that is forgotten."""
+    _late: dict[str, int] = field(default_factory=dict, init=False)
+    """Until when a cell that answered after others is not among the first to be asked."""
     _slow: dict[str, int] = field(default_factory=dict, init=False)
-    """Until when a cell that was too slow is not among the first to be asked."""
+    """Until when a slow cell is not asked if there are others."""
     _again_ms: int = field(default=AGAIN_MS, init=False)
     _moves: Moves = field(default_factory=Moves, init=False)
 
     async def once(self) -> None:
         """Ask about the first who wait, and give each to one cell."""
         now_ms, turns = self.elapsed_ms(), self._turns
+        self._late = {cell: at_ms for cell, at_ms in self._late.items() if at_ms > now_ms}
         self._slow = {cell: at_ms for cell, at_ms in self._slow.items() if at_ms > now_ms}
         self._given = {key: row for key, row in self._given.items() if row[1] > now_ms}
         seen = await self.gateway.read(lambda view: see(view, turns))
@@ -176,28 +177,26 @@ class Placer:
             self._wait(each, PendingReason.WAITING_FOR_QUOTA)
         for each in picked.too_late:
             await self._withdraw(each, WithdrawGlobal(each.number, CancelCause.DEADLINE_PASSED))
-        at_once = asyncio.Semaphore(AT_ONCE)
-        await asyncio.gather(
-            *(self._place(each, epochs, at_once=at_once) for each in picked.asked_for)
-        )
+        at_once, until_ms = asyncio.Semaphore(AT_ONCE), self.elapsed_ms() + ROUND_MS
 
-    async def _place(
-        self,
-        each: GlobalRequest,
-        epochs: Mapping[str, int | None],
-        *,
-        at_once: asyncio.Semaphore,
-    ) -> None:
-        async with at_once:
-            free = self._free(epochs)
-            for cell in [cell for cell in free if self._has_failed(each.number, cell)]:
-                del free[cell]
-            first = asked_first({cell: free[cell] for cell in free if cell not in self._slow})
-            offers = await self._offers(first, each.request)
-            if not any(isinstance(found, CanStart) for found in offers.values()):
-                offers |= await self._offers(free.keys() - set(first), each.request)
-            silent = [cell for cell in epochs if cell not in offers]
-            await self._settle(each, choose_cell(offers, silent=silent))
+        async def place(each: GlobalRequest) -> None:
+            async with at_once:
+                if self.elapsed_ms() < until_ms:
+                    await self._place(each, epochs)
+                else:
+                    self._turns.put_back(each)
+
+        await asyncio.gather(*map(place, picked.asked_for))
+
+    async def _place(self, each: GlobalRequest, epochs: Mapping[str, int | None]) -> None:
+        free = self._free({c: e for c, e in epochs.items() if not self._has_failed(each.number, c)})
+        first = asked_first({cell: free[cell] for cell in free if cell not in self._late})
+        offers = await self._offers(first, each.request)
+        if not any(isinstance(found, CanStart) for found in offers.values()):
+            others = [cell for cell in free if cell not in first and cell not in self._slow]
+            offers |= await self._offers(others, each.request)
+        silent = [cell for cell in epochs if cell not in offers]
+        await self._settle(each, choose_cell(offers, silent=silent))
 
     async def _move(self, epochs: Mapping[str, int | None]) -> None:
         """Recall some that wait in a line, and could start elsewhere."""
@@ -208,6 +207,7 @@ class Placer:
             del moves.times[number]
         asked = 0
         for each in sorted(found.requests, key=turn_of):
+            free = {cell: amounts for cell, amounts in free.items() if cell not in self._slow}
             others = others_with_room(each, free)
             if not others or asked == ASKED_MAX:
                 continue
@@ -220,12 +220,10 @@ class Placer:
                 self.wake_cell(each.cell or "")
 
     def _free(self, epochs: Mapping[str, int | None]) -> dict[str, tuple[int, int]]:
-        """What is free in the cells that may be asked, as they told last."""
-        return {
-            cell: self.desk.contacts[cell].free
-            for cell, epoch in epochs.items()
-            if self._may_ask(cell, epoch)
-        }
+        """What is free in the cells that may be asked, as they told last: of the slow if alone."""
+        may = [cell for cell, epoch in epochs.items() if self._may_ask(cell, epoch)]
+        quick = [cell for cell in may if cell not in self._slow]
+        return {cell: self.desk.contacts[cell].free for cell in quick or may}
 
     def _may_ask(self, cell: str, epoch: int | None) -> bool:
         contact = self.desk.contacts.get(cell)
@@ -253,7 +251,7 @@ class Placer:
                 if wait_s is None and any(isinstance(o, CanStart) for o in offers.values()):
                     wait_s = AGREED_S
             for each in left:
-                self._slow[tasks[each]] = self.elapsed_ms() + SLOW_MS
+                self._late[tasks[each]] = self.elapsed_ms() + SLOW_MS
         finally:
             for each in left:
                 each.cancel()
@@ -264,12 +262,15 @@ class Placer:
         line, contact = self.lines.get(cell), self.desk.contacts.get(cell)
         if line is None or contact is None or contact.trouble is not None:
             return None
-        body = spell_request(request)
+        body, begun_ms = spell_request(request), self.elapsed_ms()
         try:
             told = await line.ask(CELL_HOME_OFFER, body, answers=CellOffer, wait_s=OFFER_S)
         except LineFailed as failed:
             contact.trouble = f"no offer: {failed}"
             return None
+        finally:
+            if self.elapsed_ms() - begun_ms > SLOW_FROM_MS:
+                self._slow[cell] = self.elapsed_ms() + SLOW_MS
         return offer_of(told)
 
     async def _settle(self, each: GlobalRequest, chosen: ChosenCell | NoCell) -> None:

@@ -32,12 +32,29 @@ class CellContact:
     """Thousandths of GPUs and of cores that were free there."""
     doubts: int = 0
     """How often in a row its replies told of less than it had told of before."""
+    refused: int | None = None
+    """The first order of a letter that it did not take, and has not taken since."""
+    refusals: int = 0
+    """How often in a row it did not take a letter that begins with that order."""
+    shunned_ms: int = 0
+    """Until then nothing is ordered or asked of it: it went on not taking what it was ordered."""
     trouble: str | None = None
-    """Why there is no reply now."""
+    """Why there is no reply now, or why nothing is given to it."""
 
     def is_fresh(self, epoch: int) -> bool:
-        """Whether orders may be sent: the cell has replied in this epoch, and nothing failed."""
-        return self.last is not None and self.epoch == epoch and self.trouble is None
+        """Whether more may be given: it has replied in this epoch, and took what it was told."""
+        is_heard = self.last is not None and self.epoch == epoch
+        return is_heard and self.trouble is None and self.refused is None
+
+    def note_refused(self, order: int) -> int:
+        """It did not take a letter that begins with this order; how often in a row."""
+        self.refusals = self.refusals + 1 if order == self.refused else 1
+        self.refused = order
+        return self.refusals
+
+    def note_taken(self) -> None:
+        """It did what a letter ordered, or there is nothing to order."""
+        self.refused, self.refusals = None, 0
 
 
 @dataclass(slots=True)

@@ -55,8 +55,7 @@ async def read_home(caller: Caller) -> HomeSeen:
 
     def read(view: View) -> HomeSeen:
         home = _home(view)
-        held = len(home.takings) - len(home.over)
-        return HomeSeen(home.name, home.epoch, home.done, held)
+        return HomeSeen(home.name, home.epoch, home.done, home.held)
 
     return await caller.lookup(read)
 
