@@ -18,10 +18,13 @@ from bailiwick.kernel import (
     SetQuota,
     State,
     Submit,
+    decode,
+    encode,
 )
 from bailiwick.scheduler.burst import BurstOverrun
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
+from bailiwick.scheduler.rights.excess import find_excesses
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import Dimension, LeaseClass, Priority
@@ -149,4 +152,6 @@ def test_with_credit_gone_and_nobody_leaving_no_scope_is_above_its_limit(seed: i
         for scope, dimension, limit in run_dry(d.state, d.now_ms):
             assert held(d.state, scope, dimension, firm=False) <= limit
             seen += 1
+        anew = decode(encode(d.state), d.digest)
+        assert find_excesses(anew.quotas) == find_excesses(d.state.quotas)
     assert seen

@@ -131,6 +131,10 @@ class BurstBook:
         """The row's credit as it was last settled, if it has any."""
         return self._buckets.get(row)
 
+    def rows(self) -> tuple[int, ...]:
+        """The rows that have credit."""
+        return tuple(self._buckets)
+
     def memory(self) -> BurstMemory:
         """The book as it stands, for who will put it back with :meth:`recall`."""
         seen = dict(self._stirred), dict(self._let_be), dict(self._firm)

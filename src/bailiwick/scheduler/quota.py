@@ -176,7 +176,10 @@ class QuotaManager:
 
     @burst_min_run_ms.setter
     def burst_min_run_ms(self, value: int) -> None:
-        self._bursts.min_run_ms = check_integer("burst_min_run_ms", value, low=0, high=2**52)
+        if check_integer("burst_min_run_ms", value, low=0, high=2**52) > self._bursts.min_run_ms:
+            # Credit carries nobody as far as before: any may be above its limits by now.
+            self._table.touched |= dict.fromkeys(self._bursts.rows())
+        self._bursts.min_run_ms = value
 
     def settings(self) -> Iterator[tuple[QuotaScope, Quota, BurstBucket | None]]:
         """Every scope that was given a quota, with its burst credit, in order of names."""

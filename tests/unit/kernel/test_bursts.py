@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bailiwick.kernel import (
     Cancel,
+    ChangeSettings,
     Done,
     Granted,
     Queued,
@@ -17,7 +19,9 @@ from bailiwick.kernel import (
     Renew,
     SetQuota,
     Submit,
+    decode,
     digest_of,
+    encode,
 )
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
@@ -26,7 +30,7 @@ from bailiwick.scheduler.quota_policy import (
     QuotaScope,
     ResourceLimit,
 )
-from bailiwick.scheduler.rights.excess import guaranteed_in
+from bailiwick.scheduler.rights.excess import find_excesses, guaranteed_in
 from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.words import Dimension, LeaseClass
 from tests.unit.kernel.desk import HIGH, Desk, ask, cores, started
@@ -290,3 +294,17 @@ def test_credit_that_is_gone_carries_nobody_above_a_quota() -> None:
     assert "not above its quota" in d.refuses(Conflict, RebalanceQuota("lab"))
     d.tick(d.now_ms + 10_000)
     assert "by guaranteed leases alone" in d.refuses(Conflict, RebalanceQuota("lab"))
+
+
+def test_a_longer_minimum_run_is_known_at_once_to_leave_scopes_above_their_quotas() -> None:
+    """Seen: only who was started anew knew it."""
+    d = desk(burst_min_run_ms=60_000)
+    d.do(SetQuota("lab", limit(1, spends=4_000 * 600)))
+    for _ in range(5):
+        plain(d)
+    assert find_excesses(d.state.quotas) == []
+    d.do(ChangeSettings(replace(d.state.settings, burst_min_run_ms=3_600_000)))
+    (found,) = find_excesses(d.state.quotas)
+    assert (str(found.scope), max(found.amounts)) == ("lab", 3_334)
+    anew = decode(encode(d.state), d.digest)
+    assert find_excesses(anew.quotas) == [found]
