@@ -36,7 +36,7 @@ from bailiwick.scheduler.quota_rows import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId
-from bailiwick.vocab.words import GENERATIONS, Dimension
+from bailiwick.vocab.words import GENERATIONS, Dimension, LeaseClass
 from bailiwick.vocab.words import HardwareGeneration as G
 
 Name = tuple[str, str | None]
@@ -98,7 +98,9 @@ class Reference:
             else:
                 scope.credit = min(burst.capacity * 1000, scope.credit + burst.refill_per_s)
 
-    def check(self, name: Name, wanted: Counter[object], family: G | None) -> QuotaDecision:
+    def check(
+        self, name: Name, wanted: Counter[object], family: G | None, *, guaranteed: bool = False
+    ) -> QuotaDecision:
         gpu = wanted[Dimension.GPU_COUNT]
         for each in self.around(name) if gpu else []:
             denied = self.check_table(each, gpu, family)
@@ -107,7 +109,8 @@ class Reference:
         for each in self.around(name):
             burst = self.scopes[each].quota.burst
             for d in Dimension:
-                ceiling = burst.ceiling if burst and burst.dimension is d else 0
+                is_lent = burst and burst.dimension is d and not guaranteed
+                ceiling = burst.ceiling if burst and is_lent else 0
                 if ceiling and burst and self.min_run_ms:
                     ceiling = min(ceiling, burst.capacity * 1000 // self.min_run_ms)
                 wall = self.limit(each, d) + ceiling
@@ -234,6 +237,7 @@ def requests(draw: st.DrawFn) -> PlacementRequest:
         mem_bytes=draw(st.integers(1, 4)) * 1000,
         block_bytes=draw(st.integers(0, 2)) * 1000,
         gang_size=draw(st.integers(1, 2)),
+        lease_class=draw(st.sampled_from([LeaseClass.STANDARD, *LeaseClass])),
         **gpu,
     )
 
@@ -309,7 +313,10 @@ class QuotaMachine(RuleBasedStateMachine):
         cells = self.manager.buffer.tobytes()
         answer = self.manager.check(request, now_ms=self.now_ms)
         event(f"{type(answer).__name__}, burst {bool(getattr(answer, 'burst', 0))}")
-        assert answer == self.reference.check(name, wanted, request.generation)
+        firm = request.lease_class is LeaseClass.GUARANTEED
+        told = self.reference.check(name, wanted, request.generation, guaranteed=firm)
+        assert answer == told
+        assert not (firm and isinstance(answer, WithinQuota) and answer.burst)
         assert self.manager.buffer.tobytes() == cells
         if not isinstance(answer, WithinQuota):
             return

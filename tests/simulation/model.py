@@ -344,11 +344,19 @@ class Model:
                 over = f"{each} holds {used[name]} of {most} {name}"
                 fits = not lease.demand()[name] or used[name] <= most
                 _check(fits, "quota is never exceeded", over)
+                firm = self._guaranteed(each, name) if lease.guaranteed else 0
+                fits = not lease.demand()[name] or firm <= limit * _UNITS.get(name, 1)
+                over = f"{each} holds {firm} of {limit} {name} for good"
+                _check(fits, "credit carries no guaranteed lease", over)
             table = quota.get("gpu_limits", {})
             for word in lease.generations if table else ():
                 most = table.get(word, 0) * 1000
                 fits = generations[word] <= most
                 _check(fits, "quota is never exceeded", f"{each} {word} > {most}")
+
+    def _guaranteed(self, scope: Scope, name: str) -> int:
+        leases = (lease for lease in self.leases.values() if lease.guaranteed)
+        return sum(lease.charged(scope).get(name, 0) for lease in leases)
 
     # -- requests ------------------------------------------------------------------------------
 

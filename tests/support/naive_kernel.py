@@ -352,6 +352,8 @@ class NaiveKernel:
         self.check_room(set(nodes))
         if not body.get("members_left") and not body.get("burst"):
             self.check_quota(owner, body["resources"])
+        elif not body.get("members_left") and body["lease_class"] == "guaranteed":
+            self.check_quota(owner, body["resources"], firm=True)
 
     def _note_gang(self, body: dict[str, Any], count: int) -> None:
         gang, left, wanted = body.get("gang"), body.get("members_left", 0), body.get("gang_size", 1)
@@ -529,11 +531,16 @@ class NaiveKernel:
         waits = self._kept(node)
         return [free - waits.get(f"device {i}", 0) for i, free in enumerate(left)]
 
-    def used(self, scope: Scope) -> Counter[str]:
-        """What a tenant (all its projects with it) or a project holds, fences not counted."""
+    def used(self, scope: Scope, *, firm: bool = False) -> Counter[str]:
+        """What a tenant (all its projects with it) or a project holds, fences not counted.
+
+        With ``firm``, what of it is guaranteed.
+        """
         total = Counter[str]()
         for hold in self.holds.values():
             if hold.phase == "fenced" or hold.owner[0] != scope[0]:
+                continue
+            if firm and hold.terms["lease_class"] != "guaranteed":
                 continue
             if scope[1] in (None, hold.owner[1]):
                 total.update(hold.amounts)
@@ -546,10 +553,13 @@ class NaiveKernel:
             assert min(self.free(node).values()) >= 0, f"{node} holds more than it has"
             assert min(self.device_free(node), default=0) >= 0, f"a device of {node} holds too much"
 
-    def check_quota(self, owner: Scope, asked: dict[str, int]) -> None:
-        """Who was just admitted, without burst, is within every limit on what it asked for."""
+    def check_quota(self, owner: Scope, asked: dict[str, int], *, firm: bool = False) -> None:
+        """Who was just admitted, without burst, is within every limit on what it asked for.
+
+        What is guaranteed is so (``firm``) whatever others hold on burst credit.
+        """
         for scope in {owner, (owner[0], None)}:
-            used = self.used(scope)
+            used = self.used(scope, firm=firm)
             used["gpu_count"] = -(-used[GPU] // 1000)
             counted = {*asked, "lease_count", *(["gpu_count"] if GPU in asked else [])}
             for dimension in counted.intersection(self.limits.get(scope, {})):

@@ -737,9 +737,9 @@ def _of_artifacts(chance: Random) -> Command:
 
 
 MAKERS: dict[str, Callable[[], Campus]] = {
-    "busy-18": lambda: busy_journal(18, steps=400),
-    "busy-22-executors": lambda: busy_journal(22, steps=400, executors=3),
-    "busy-16-guarded": lambda: busy_journal(
+    "busy-18-firm": lambda: busy_journal(18, steps=400),
+    "busy-22-executors-firm": lambda: busy_journal(22, steps=400, executors=3),
+    "busy-16-guarded-firm": lambda: busy_journal(
         16,
         steps=400,
         executors=2,
@@ -764,7 +764,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "cells-178": cells,
     "windows-150": _windows,
     "node-life-144": _node_life,
-    "rebalance-31": rebalances,
+    "rebalance-31-firm": rebalances,
     "mig-147": mig_changes,
     "bookings-174": booked_nodes,
     "health-181": health,

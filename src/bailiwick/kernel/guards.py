@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
@@ -53,6 +54,7 @@ from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.scheduler.rights.excess import guaranteed_in
 from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.words import RESOURCE_KINDS
 
@@ -283,11 +285,8 @@ class Guards:
             if quotas is None or not lifted:
                 yield admission
                 return
-            least, quotas.burst_min_run_ms = quotas.burst_min_run_ms, 0
-            try:
+            with quotas.bursts.promised(partial(guaranteed_in, self._ledger)):
                 yield admission
-            finally:
-                quotas.burst_min_run_ms = least
 
     def admission_in_room(
         self,

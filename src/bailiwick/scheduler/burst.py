@@ -5,6 +5,10 @@ Rules:
 - With burst credit the wall is limit + ceiling, or how far a full bucket carries for the minimum
   run if that is less; between limit and wall a request passes if what is in the bucket carries the
   scope, with the request, for the minimum run. So nobody is let in to be evicted a moment later.
+- Guaranteed work is never evicted for quota, so credit carries none: it starts only where the hard
+  limit bears it beside all that is held. Whose room is kept already, or who renews, is asked only
+  whether guaranteed work alone is within the limit: what came above it since is on credit, and goes
+  when that is gone. So an excess can always be ended, unless a limit was lowered under it.
 - The bucket's level is an integer in unit-milliseconds, so that one millisecond of any whole excess
   or refill is a whole number and nothing is ever rounded.
 - Above the hard limit the bucket drains by the excess in each millisecond, and does not refill; at
@@ -21,6 +25,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -85,19 +90,36 @@ class BurstBucket:
         return BurstBucket(credit, min(self.level, credit.capacity * MILLI), self.settled_ms)
 
 
-BurstMemory: TypeAlias = tuple[dict[int, BurstBucket], int]
-"""Buckets by row, and the clock."""
+Firm: TypeAlias = Callable[[QuotaScope], Sequence[int]]
+"""What the guaranteed leases of a scope count as: by dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurstMemory:
+    """How a book stood: buckets by row, the clock, and what was seen of the rows."""
+
+    buckets: dict[int, BurstBucket]
+    clock_ms: int
+    stirred: dict[int, None]
+    let_be: dict[int, None]
+    firm: dict[int, Sequence[int]]
 
 
 class BurstBook:
     """The buckets of all rows, and the one clock they are settled by."""
 
-    __slots__ = ("_buckets", "_stirred", "clock_ms", "min_run_ms")
+    __slots__ = (
+        "_buckets", "_firm", "_let_be", "_promised_to", "_stirred", "clock_ms", "min_run_ms",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._buckets: dict[int, BurstBucket] = {}
         # Rows that may be above their limit: those that changed since they were seen within it.
         self._stirred: dict[int, None] = {}
+        # Of those, the ones whose excess nobody can be made to end, and what was counted as firm.
+        self._let_be: dict[int, None] = {}
+        self._firm: dict[int, Sequence[int]] = {}
+        self._promised_to: Firm | None = None
         self.clock_ms = 0
         self.min_run_ms = 0
         """How long credit must last for whoever is let in above a limit."""
@@ -109,23 +131,53 @@ class BurstBook:
         """The row's credit as it was last settled, if it has any."""
         return self._buckets.get(row)
 
+    def rows(self) -> tuple[int, ...]:
+        """The rows that have credit."""
+        return tuple(self._buckets)
+
     def memory(self) -> BurstMemory:
-        """All buckets and the clock, as they stand."""
-        return dict(self._buckets), self.clock_ms
+        """The book as it stands, for who will put it back with :meth:`recall`."""
+        seen = dict(self._stirred), dict(self._let_be), dict(self._firm)
+        return BurstMemory(dict(self._buckets), self.clock_ms, *seen)
 
     def recall(self, memory: BurstMemory) -> None:
-        """Put all buckets and the clock back."""
-        buckets, self.clock_ms = memory
-        self._buckets = dict(buckets)
-        self._stirred = dict.fromkeys(buckets)
+        """Put all buckets and the clock back, usage being again what it was."""
+        self._buckets, self.clock_ms = dict(memory.buckets), memory.clock_ms
+        self._stirred |= memory.stirred
+        self._let_be, self._firm = dict(memory.let_be), dict(memory.firm)
 
-    def overruns(self, view_of: Callable[[int], RowView], now_ms: int) -> Iterator[BurstOverrun]:
+    @contextmanager
+    def promised(self, firm: Firm) -> Iterator[None]:
+        """Ask for somebody whose room is kept: credit was asked for when it was promised him.
+
+        Any that is left will do, and guaranteed work needs none.
+        """
+        before, self._promised_to = self._promised_to, firm
+        try:
+            yield
+        finally:
+            self._promised_to = before
+
+    def stir(self, row: int) -> None:
+        """Something of the row changed: look at it again."""
+        if row in self._buckets:
+            self._stirred[row] = None
+            self._let_be.pop(row, None)
+            self._firm.pop(row, None)
+
+    def let_be(self, row: int) -> None:
+        """Nobody can be made to go for the row's excess, until something of it changes."""
+        self._let_be[row] = None
+
+    def overruns(
+        self, view_of: Callable[[int], RowView], now_ms: int, *, anew: bool = False
+    ) -> Iterator[BurstOverrun]:
         """Every row that is above its limit with its credit gone at that time, in order.
 
         A row is settled before it changes; one that is within its limit is not looked at again
-        until then.
+        until then, nor, if asked ``anew``, one that was let be.
         """
-        for row in sorted(self._stirred):
+        for row in sorted(self._stirred.keys() - self._let_be.keys() if anew else self._stirred):
             view = view_of(row)
             found = self.overrun(view, now_ms)
             if found is not None:
@@ -135,8 +187,8 @@ class BurstBook:
 
     def restore(self, row: int, level: int, *, settled_ms: int) -> None:
         """Put a bucket back to where it stood."""
-        self._stirred[row] = None
         self._buckets[row] = BurstBucket(self._buckets[row].credit, level, settled_ms)
+        self.stir(row)
 
     def check_now(self, now_ms: int) -> int:
         """The time, if it is one and not before the last one told."""
@@ -147,20 +199,19 @@ class BurstBook:
 
     def put(self, row: int, credit: BurstCredit | None) -> None:
         """Give the row (settled up to the clock) this credit from now on, or none."""
+        self.stir(row)
         bucket = self._buckets.pop(row, None)
         self._stirred.pop(row, None)
         if credit is None:
             return
-        self._stirred[row] = None
-        if bucket is None:
-            self._buckets[row] = BurstBucket.full(credit, self.clock_ms)
-        else:
-            self._buckets[row] = bucket.under(credit)
+        full = BurstBucket.full(credit, self.clock_ms)
+        self._buckets[row] = full if bucket is None else bucket.under(credit)
+        self.stir(row)
 
     def settle(self, view: RowView, now_ms: int) -> None:
         """Bring the row's bucket to that time; to be done before its usage or limits change."""
         self._buckets[view.row] = self._at(view, now_ms)
-        self._stirred[view.row] = None
+        self.stir(view.row)
 
     def overrun(self, view: RowView, now_ms: int) -> BurstOverrun | None:
         """How far the row is above its limit, if it is and its credit is gone at that time."""
@@ -170,29 +221,42 @@ class BurstBook:
             return None
         return BurstOverrun(view.scope, bucket.credit.dimension, excess)
 
+    def has_credit(self, view: RowView, now_ms: int) -> bool:
+        """Whether anything is left of the row's credit at that time."""
+        return view.row in self._buckets and self._at(view, now_ms).level > 0
+
     def check_limits(
-        self, views: Sequence[RowView], demand: Sequence[int], *, now_ms: int
+        self,
+        views: Sequence[RowView],
+        demand: Sequence[int],
+        *,
+        now_ms: int,
+        guaranteed: bool = False,
     ) -> HardLimitExceeded | BurstCreditExhausted | WithinQuota:
         """Whether every row bears the demand, all hard limits being asked before any credit."""
+        firm = self._promised_to if guaranteed else None
         for view in views:
-            denied = self._hard_denial(view, demand)
+            denied = self._hard_denial(view, demand, lent=not guaranteed, firm=firm)
             if denied is not None:
                 return denied
         burst = 0
         for view in views:
-            answer = self._burst_answer(view, demand, now_ms=now_ms)
+            answer = self._burst_answer(view, demand, now_ms=now_ms, lent=not guaranteed)
             if not isinstance(answer, WithinQuota):
                 return answer
             burst = burst or answer.burst
         return WithinQuota(burst)
 
     def check_held(
-        self, view: RowView, amounts: Sequence[int], *, now_ms: int
+        self, view: RowView, amounts: Sequence[int], *, now_ms: int, firm: Firm | None = None
     ) -> HardLimitExceeded | BurstCreditExhausted | None:
-        """Why a row would not bear anew a part of what it bears now, if it would not."""
+        """Why a row would not bear anew a part of what it bears now, if it would not.
+
+        What is guaranteed says so by ``firm``: that needs no credit, and gets none.
+        """
         rest = view.without(amounts)
-        denied = self._hard_denial(rest, amounts)
-        if denied is not None or view.row not in self._buckets:
+        denied = self._hard_denial(rest, amounts, lent=firm is None, firm=firm, held=True)
+        if denied is not None or firm is not None or view.row not in self._buckets:
             return denied
         over = self.overrun(view, now_ms)
         i = None if over is None else DIMENSIONS.index(over.dimension)
@@ -202,30 +266,59 @@ class BurstBook:
         shown = as_told(unit, view.limits[i], used=rest.used[i], requested=amounts[i])
         return BurstCreditExhausted(over.dimension, *shown, credit=0, scope=view.scope)
 
+    def wall(self, view: RowView, dimension: Dimension) -> int:
+        """What the row can ever hold of a dimension: its limit, and how far credit carries."""
+        limit = view.limits[DIMENSIONS.index(dimension)]
+        if not self._is_lent(view, dimension):
+            return limit
+        return min(limit + carried_by(self._buckets[view.row].credit, self.min_run_ms), AMOUNT_MAX)
+
     def _at(self, view: RowView, now_ms: int) -> BurstBucket:
         bucket = self._buckets[view.row]
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
 
-    def _hard_denial(self, view: RowView, demand: Sequence[int]) -> HardLimitExceeded | None:
+    def _is_lent(self, view: RowView, dimension: Dimension) -> bool:
+        bucket = self._buckets.get(view.row)
+        return bucket is not None and bucket.credit.dimension is dimension
+
+    def _hard_denial(
+        self,
+        view: RowView,
+        demand: Sequence[int],
+        *,
+        lent: bool,
+        firm: Firm | None,
+        held: bool = False,
+    ) -> HardLimitExceeded | None:
+        """The first limit that does not bear the demand, with credit or (not ``lent``) without.
+
+        With ``firm``, what is held above the limit on credit is not in the way; that counts the
+        demand, too, if it is ``held``.
+        """
         for i, used in enumerate(view.used):
             if not demand[i] or used + demand[i] <= view.limits[i]:
                 continue  # the limit bears it, and what credit adds is never below zero
             dimension = DIMENSIONS[i]
-            limit = self.wall(view, dimension)
-            if used + demand[i] > limit:
-                shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
-                return HardLimitExceeded(dimension, *shown, view.scope)
+            limit = self.wall(view, dimension) if lent else view.limits[i]
+            if used + demand[i] <= limit:
+                continue
+            if firm is not None and self._is_lent(view, dimension):
+                more = 0 if held else demand[i]
+                if self._firm_in(view, firm)[i] + more <= limit:
+                    continue
+            shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
+            return HardLimitExceeded(dimension, *shown, view.scope)
         return None
 
-    def wall(self, view: RowView, dimension: Dimension) -> int:
-        """What the row can ever hold of a dimension: its limit, and how far credit carries."""
-        limit, bucket = view.limits[DIMENSIONS.index(dimension)], self._buckets.get(view.row)
-        if bucket is None or bucket.credit.dimension is not dimension:
-            return limit
-        return min(limit + carried_by(bucket.credit, self.min_run_ms), AMOUNT_MAX)
+    def _firm_in(self, view: RowView, firm: Firm) -> Sequence[int]:
+        """What is guaranteed in the row: counted once until its usage changes."""
+        found = self._firm.get(view.row)
+        if found is None:
+            found = self._firm[view.row] = firm(view.scope)
+        return found
 
     def _burst_answer(
-        self, view: RowView, demand: Sequence[int], *, now_ms: int
+        self, view: RowView, demand: Sequence[int], *, now_ms: int, lent: bool
     ) -> BurstCreditExhausted | WithinQuota:
         if view.row not in self._buckets:
             return WithinQuota()
@@ -235,10 +328,11 @@ class BurstBook:
         above = _excess(view, dimension) + demand[i]
         if not demand[i] or above <= 0:
             return WithinQuota()
-        if bucket.level and bucket.level >= above * self.min_run_ms:
+        least_ms = 0 if self._promised_to is not None else self.min_run_ms
+        if not lent or (bucket.level and bucket.level >= above * least_ms):
             return WithinQuota(above)
         shown = as_told(unit_of(dimension), view.limits[i], used=view.used[i], requested=demand[i])
-        needed = units_up(above * self.min_run_ms, MILLI)
+        needed = units_up(above * least_ms, MILLI)
         return BurstCreditExhausted(
             dimension, *shown, credit=bucket.level // MILLI, credit_needed=needed, scope=view.scope
         )

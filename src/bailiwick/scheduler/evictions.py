@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +22,7 @@ from bailiwick.scheduler.burst import BurstOverrun
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.quota_policy import QuotaScope
+from bailiwick.scheduler.rights.excess import handles_in
 from bailiwick.scheduler.victim_cost import VictimTerms, lease_cost
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import check_amount, check_kind
@@ -197,8 +198,8 @@ def _cover(
     terms = VictimTerms(now_ms=check_amount("now_ms", now_ms))
     units: list[tuple[int, int, tuple[Lease, ...]]] = []
     seen: set[int] = set()
-    for lease in ledger.leases():
-        if not _owned(lease, scope) or lease.id in seen:
+    for lease in _leases_in(ledger, scope):
+        if lease.id in seen:
             continue
         if lease.state is not RevokeState.ACTIVE:
             excess -= amount_of(lease)
@@ -222,6 +223,13 @@ def _cover(
             covered -= unit_row[1]
     leases = [le for _, _, unit in chosen for le in unit]
     return EvictionPlan(reason, tuple(Victim(le, lease_cost(le, terms)) for le in leases))
+
+
+def _leases_in(ledger: CapacityLedger, scope: QuotaScope) -> Iterator[Lease]:
+    """The leases of a scope; where they are charged to quotas, no other is looked at."""
+    if ledger.quotas is None:
+        return (lease for lease in ledger.leases() if _owned(lease, scope))
+    return (ledger.lease(handle) for handle in handles_in(ledger, scope))
 
 
 def _owned(lease: Lease, scope: QuotaScope) -> bool:

@@ -13,7 +13,8 @@ Rules:
   ``set_quota`` replaces the whole quota, so the table too.
 - A free takes at most what its own scope recorded. What it could not take is reported, and is not
   taken from another project through the tenant's row either.
-- Above a hard limit, burst credit must last for ``burst_min_run_ms`` (0: for a moment).
+- Above a hard limit, burst credit must last for ``burst_min_run_ms`` (0: for a moment); it carries
+  no guaranteed work.
 - Time only goes forward; one clock for the whole manager.
 
 Usage and limits live in the rows of :mod:`.quota_rows`, which a compiled core reads and writes too.
@@ -33,12 +34,12 @@ True
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstMemory, BurstOverrun
+from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstOverrun, Firm
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GPUS_MAX,
@@ -81,10 +82,10 @@ from bailiwick.scheduler.quota_rows import (
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
-from bailiwick.vocab.words import GENERATIONS, HardwareGeneration
+from bailiwick.vocab.words import GENERATIONS, HardwareGeneration, LeaseClass
 
 MaybeGeneration: TypeAlias = HardwareGeneration | None
-_WITHIN = WithinQuota()
+_WITHIN, _GUARANTEED = WithinQuota(), LeaseClass.GUARANTEED
 
 
 class QuotaManager:
@@ -112,6 +113,11 @@ class QuotaManager:
     def table(self) -> RowTable:
         """The rows with their scopes, for whoever looks who is above a limit."""
         return self._table
+
+    @property
+    def bursts(self) -> BurstBook:
+        """The burst credit of the rows."""
+        return self._bursts
 
     @property
     def row_count(self) -> int:
@@ -170,21 +176,16 @@ class QuotaManager:
 
     @burst_min_run_ms.setter
     def burst_min_run_ms(self, value: int) -> None:
-        self._bursts.min_run_ms = check_integer("burst_min_run_ms", value, low=0, high=2**52)
+        if check_integer("burst_min_run_ms", value, low=0, high=2**52) > self._bursts.min_run_ms:
+            # Credit carries nobody as far as before: any may be above its limits by now.
+            self._table.touched |= dict.fromkeys(self._bursts.rows())
+        self._bursts.min_run_ms = value
 
     def settings(self) -> Iterator[tuple[QuotaScope, Quota, BurstBucket | None]]:
         """Every scope that was given a quota, with its burst credit, in order of names."""
         rows = ((self._table.scopes[row], row) for row in self._quotas)
         for scope, row in sorted(rows, key=lambda pair: (pair[0].tenant, pair[0].project or "")):
             yield scope, self._quotas[row], self._bursts.bucket(row)
-
-    def restore_bursts(
-        self, levels: Iterable[tuple[QuotaScope, int, int]], *, clock_ms: int
-    ) -> None:
-        """Put burst credit where it stood: by scope, its level and when that was settled."""
-        for scope, level, settled_ms in levels:
-            self._bursts.restore(self._table.find(scope), level, settled_ms=settled_ms)
-        self._bursts.clock_ms = clock_ms
 
     def set_gpu_generation_limits(
         self, tenant: str, quotas: Sequence[GpuGenerationQuota], *, project: str | None = None
@@ -224,17 +225,22 @@ class QuotaManager:
         if not rows or is_lent or not self._table.bears(rows[0], demand, asks=True):
             views = self._views(QuotaScope(request.tenant, request.project))
             denied = check_generation(views, request.generation, milli=demand[GPU])
-            answer = denied or self._bursts.check_limits(views, demand, now_ms=now_ms)
+            answer = denied or self._bursts.check_limits(
+                views, demand, now_ms=now_ms, guaranteed=request.lease_class is _GUARANTEED
+            )
         if not rows or not isinstance(answer, WithinQuota) or rows[-1] not in self._hooks:
             return answer
         return self._hooks[rows[-1]].check(request, now_ms) or answer
 
     def check_held(
-        self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int
+        self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int, firm: Firm | None = None
     ) -> QuotaDecision:
-        """Whether quota would allow anew what is held: by dimension, then by generation."""
-        views = self._views(scope)
-        by_row = (self._bursts.check_held(view, amounts, now_ms=now_ms) for view in views)
+        """Whether quota would allow anew what is held: by dimension, then by generation.
+
+        ``firm`` counts what is guaranteed in a scope, if what is held is.
+        """
+        views, book = self._views(scope), self._bursts
+        by_row = (book.check_held(view, amounts, now_ms=now_ms, firm=firm) for view in views)
         found = (check_held_generations(views, amounts), *by_row)
         return next((denied for denied in found if denied is not None), WithinQuota())
 
@@ -243,12 +249,17 @@ class QuotaManager:
         self._bursts.check_now(now_ms)
         return self._table.bears(row, demand)
 
-    def most_vram(self, row: int) -> int | None:
-        """The most GPU memory the row could ever hold, burst and all; ``None`` for any amount."""
+    def most_vram(self, row: int, request: PlacementRequest) -> int | None:
+        """The most GPU memory the row could ever hold for a request; ``None`` for any amount.
+
+        So with what burst credit carries, unless that carries nothing of the kind.
+        """
         if not self._table.is_limited(row, VRAM):
             return None
-        views = self._views(self._table.scopes[row])
-        return min(self._bursts.wall(view, DIMENSIONS[VRAM]) for view in views)
+        views, dimension = self._views(self._table.scopes[row]), DIMENSIONS[VRAM]
+        if request.lease_class is _GUARANTEED:
+            return min(view.limits[VRAM] for view in views)
+        return min(self._bursts.wall(view, dimension) for view in views)
 
     def check_gpu_generation(
         self, tenant: str, generation: MaybeGeneration, count: int, *, project: str | None = None
@@ -261,11 +272,14 @@ class QuotaManager:
         denied = check_generation(views, generation, milli=count * MILLI)
         return denied or WithinQuota()
 
-    def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
-        """The scopes above a hard limit with no credit left, for the caller to evict from."""
+    def burst_exhausted(self, now_ms: int, *, anew: bool = False) -> tuple[BurstOverrun, ...]:
+        """The scopes above a hard limit with no credit left, for the caller to evict from.
+
+        With ``anew``, without those that were let be and have not changed since.
+        """
         view, scopes = self._table.view, self._table.scopes
         now = self._bursts.check_now(now_ms)
-        return tuple(self._bursts.overruns(lambda row: view(scopes[row]), now))
+        return tuple(self._bursts.overruns(lambda row: view(scopes[row]), now, anew=anew))
 
     def record_alloc(
         self,
@@ -324,27 +338,11 @@ class QuotaManager:
 
     # -- room that is kept (:mod:`.holds`) ----------------------------------------------------
 
-    def path_of(self, row: int) -> Iterator[int]:
-        """The row and its tenant's."""
-        return self._table.path(row)
-
     def keep(self, row: int, amounts: Sequence[int], *, now_ms: int) -> None:
         """Count this much more (or less) as used in one row alone: by dimension, by generation."""
         if row in self._bursts:
             self._bursts.settle(self._table.view(self._table.scopes[row]), now_ms)
         self._table.count(row, amounts)
-
-    def left_in(self, row: int) -> list[int]:
-        """What one row alone may still take: by dimension, by generation. Below zero if over."""
-        return self._table.left_in(row)
-
-    def burst_memory(self) -> BurstMemory:
-        """Burst credit as it stands, for who will put it back with :meth:`recall_bursts`."""
-        return self._bursts.memory()
-
-    def recall_bursts(self, memory: BurstMemory) -> None:
-        """Put burst credit back as it stood."""
-        self._bursts.recall(memory)
 
     # -- rows --------------------------------------------------------------------------------
 

@@ -219,7 +219,7 @@ class Holds:
             more = _less(wanted, before[0].get(place))
             change[place] = _more(more, change.get(place))
         quotas = self._ledger.quotas
-        bursts = None if quotas is None else quotas.burst_memory()
+        bursts = None if quotas is None else quotas.bursts.memory()
         done: list[tuple[_Place, list[int]]] = []
         try:
             for place, amounts in sorted(change.items()):
@@ -232,7 +232,7 @@ class Holds:
                 if not self._take(place, [-amount for amount in amounts], now_ms=now_ms):
                     raise InvariantBroken(f"{place} cannot be put back as it was")
             if quotas is not None and bursts is not None:
-                quotas.recall_bursts(bursts)
+                quotas.bursts.recall(bursts)
             self._kept, self._gone, self._lifted = before
 
     def charged(self, lease_id: int) -> tuple[int, ...]:
@@ -300,7 +300,7 @@ class Holds:
             _, _, cpu, mem, block, devices, _ = self._ledger.engine.node(place.number)
             return [cpu, mem, block, *devices]
         quotas = self._ledger.quotas
-        return [0] * ROW_AMOUNTS if quotas is None else quotas.left_in(place.number)
+        return [0] * ROW_AMOUNTS if quotas is None else quotas.table.left_in(place.number)
 
     def _entry(self, hold: RoomHold) -> _Entry:
         return _Entry(hold, self._needs_of(hold), dict.fromkeys(hold.victims))
@@ -366,7 +366,7 @@ class Holds:
         for index in range(len(gpus)):
             found[3 + index] += shape.device_milli * (devices >> index & 1)
         quotas = self._ledger.quotas
-        for each in quotas.path_of(row) if quotas is not None and row >= 0 else ():
+        for each in quotas.table.path(row) if quotas is not None and row >= 0 else ():
             charged = parts.setdefault(_Place(True, each), [0] * ROW_AMOUNTS)
             for kind, amount in enumerate(_charged(shape, entry, devices)):
                 charged[kind] += amount

@@ -58,8 +58,7 @@ async def page_quotas(
     def read(view: View) -> Rows[QuotaStanding]:
         seen = (scope for scope in scopes_of(view.state, tenant) if caller.may(scope))
         found, more = page_of(seen, after=after, limit=limit, key=scope_key)
-        buckets, _ = view.state.quotas.burst_memory()
-        return [_standing(view, scope, buckets=buckets) for scope in found], more
+        return [_standing(view, scope) for scope in found], more
 
     return await caller.read(read)
 
@@ -85,17 +84,17 @@ async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
         directory.tenant(tenant)
         if scope.project is not None:
             directory.project(tenant, scope.project)
-        return _standing(view, scope, buckets=view.state.quotas.burst_memory()[0])
+        return _standing(view, scope)
 
     return await caller.lookup(read)
 
 
-def _standing(view: View, scope: Scope, *, buckets: dict[int, BurstBucket]) -> QuotaStanding:
+def _standing(view: View, scope: Scope) -> QuotaStanding:
     quotas, tenant, project = view.state.quotas, str(scope.tenant), scope.project
     has_own, left = quotas.has_quota(tenant, project), None
     if has_own:  # without one there is no credit, and perhaps no row to look for it
         row = quotas.row_of(tenant, project)
-        left = _credit(buckets.get(row), quotas.left_in(row), now_ms=view.now_ms)
+        left = _credit(quotas.bursts.bucket(row), quotas.table.left_in(row), now_ms=view.now_ms)
     return QuotaStanding(
         scope,
         quotas.quota_of(tenant, project),

@@ -35,12 +35,9 @@ def lowered_quota(d: Desk) -> None:
     d.do(RebalanceQuota("lab"))
 
 
-def give_credit(d: Desk) -> None:
+def spend_credit(d: Desk) -> None:
     credit = BurstCredit(Dimension.CPU_MILLI, 20_000, 0, 20_000)
     d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(1),), burst=credit)))
-
-
-def spend_credit(d: Desk) -> None:
     d.tick(d.now_ms + 25_000)
 
 
@@ -91,8 +88,6 @@ CAUSES: dict[PreemptionReason, Callable[[Desk], None]] = {
 def ended_by(reason: PreemptionReason, lease_class: LeaseClass) -> set[str]:
     """Why the one lease there is ended, once that happened; nothing if it is there still."""
     d = Desk(nodes=[cores(8, gpus=1)], grace_ms=GRACE, burst_min_run_ms=0)
-    if reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
-        give_credit(d)
     terms = {"cpu_cores": 2, "ttl_ms": LONG, "preemptible_on_budget": True}
     d.lease(**terms, lease_class=lease_class)
     CAUSES[reason](d)

@@ -33,7 +33,7 @@ from bailiwick.scheduler.quota_rows import ROW_WIDTH, USED
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId
-from bailiwick.vocab.words import GENERATIONS, Dimension, QuotaViolation
+from bailiwick.vocab.words import GENERATIONS, Dimension, LeaseClass, QuotaViolation
 from bailiwick.vocab.words import HardwareGeneration as G
 
 HOPPER_4 = GpuGenerationQuota(G.NVIDIA_HOPPER, 4)
@@ -385,6 +385,28 @@ def test_a_ceiling_beyond_counting_stops_at_the_largest_amount() -> None:
     manager.record_alloc(ask(mem_bytes=1))
     denied = manager.check(ask(mem_bytes=AMOUNT_MAX))
     assert denied == HardLimitExceeded(Dimension.MEM_BYTES, AMOUNT_MAX, 1, AMOUNT_MAX)
+
+
+@pytest.mark.parametrize("owner", [None, "p"])
+def test_credit_carries_no_guaranteed_work_above_the_limit(owner: str | None) -> None:
+    """Nobody could end it when the credit is gone: ``plan_burst`` takes none."""
+    manager = bursting(project=owner)
+    firm = {"project": "p", "lease_class": LeaseClass.GUARANTEED}
+    assert manager.check(gpus(2, **firm)) == WithinQuota()
+    manager.record_alloc(gpus(1, project="p"))
+    denied = HardLimitExceeded(Dimension.GPU_COUNT, limit=2, used=1, requested=2)
+    assert manager.check(gpus(2, **firm)) == denied
+    assert manager.check(gpus(2, project="p")) == WithinQuota(burst=1000)
+    assert manager.check(ask(cpu_cores=1, **firm)) == WithinQuota()
+
+
+def test_no_more_memory_is_looked_for_than_the_limit_bears_for_guaranteed_work() -> None:
+    manager = QuotaManager()
+    credit = BurstCredit(Dimension.GPU_VRAM, 10**6, 0, 50)
+    manager.set_quota("lab", Quota((ResourceLimit.gpu_vram(100),), (), credit))
+    row = manager.row_of("lab")
+    assert manager.most_vram(row, gpus(1)) == 150
+    assert manager.most_vram(row, gpus(1, lease_class=LeaseClass.GUARANTEED)) == 100
 
 
 def test_when_project_and_tenant_both_burst_the_projects_amount_is_told() -> None:

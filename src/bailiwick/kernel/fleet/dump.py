@@ -59,8 +59,12 @@ def load(state: State, plain: Plain) -> None:
 def settle(state: State, plain: Plain) -> None:
     """What leases changed when they were put back: modes, and burst credit."""
     _close_nodes(state, plain)
-    bursts = [(QuotaScope.of(t, p), *level) for t, p, _, level in plain["quotas"] if level]
-    state.quotas.restore_bursts(bursts, clock_ms=plain["burst_clock_ms"])
+    table, bursts = state.quotas.table, state.quotas.bursts
+    for tenant, project, _, settled in plain["quotas"]:
+        if settled:
+            row, (level, settled_ms) = table.find(QuotaScope.of(tenant, project)), settled
+            bursts.restore(row, level, settled_ms=settled_ms)
+    bursts.clock_ms = plain["burst_clock_ms"]
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

@@ -4,8 +4,8 @@ A quota may be lowered under running work, and that goes on until its term is ov
 
 - Who is above its quota in any dimension or generation gives up the cheapest leases that take the
   excess away, and none without need (:mod:`bailiwick.scheduler.rights.excess`).
-- Guaranteed leases stay, and so does what burst credit carries, and what is in cells. A scope that
-  is above its quota by these alone is told so, and nothing happens.
+- Guaranteed leases stay, and so does what is in cells, and what burst credit carries while there is
+  any. A scope that is above its quota by these alone is told so, and nothing happens.
 - Only leases that count in that very row go: of a project its own, of a tenant those of all its
   projects.
 - At most :data:`VICTIMS_MAX` leases go by one command (a larger gang goes whole); who is still
@@ -59,7 +59,7 @@ def plan_for(state: State, command: RebalanceQuota, *, now_ms: int) -> Rebalance
     """Who goes, if the scope is above its quota and anybody may go for that; else the error."""
     scope = QuotaScope.of(command.tenant, command.project)
     name = "/".join(each for each in (command.tenant, command.project) if each is not None)
-    excess = excess_of(state.quotas, scope)
+    excess = excess_of(state.quotas, scope, now_ms=now_ms)
     if excess is None:
         why = "is not above its quota"
         raise Conflict("quota", name, why, hint="bailiwick quota show tells how it stands")

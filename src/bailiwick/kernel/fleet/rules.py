@@ -156,12 +156,19 @@ def expire_notes(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
 
 
 def end_bursts(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
-    """Evict whoever holds more than his quota, and has no burst credit left for it."""
+    """Evict whoever holds more than his quota, and has no burst credit left for it.
+
+    Who could not be brought inside is let be until something of it changes: this is remembered by
+    who leads, and is about when somebody is looked at, never about the answer.
+    """
     del limit
-    for overrun in state.quotas.burst_exhausted(now_ms):
+    quotas = state.quotas
+    for overrun in quotas.burst_exhausted(now_ms, anew=True):
         if is_above_by_cells(state, overrun):
             continue
         plan = plan_burst(state.ledger, overrun, now_ms=now_ms)
+        if not plan.victims:
+            quotas.bursts.let_be(quotas.table.find(overrun.scope))
         ids = [state.ids[victim.lease_id] for victim in plan.victims]
         yield from evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)
 

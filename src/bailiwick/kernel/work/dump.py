@@ -238,13 +238,13 @@ def _load_line(state: State, plain: Plain) -> None:
     state.line.load(plain["line"], entries)
     for entry in entries:
         state.count_waiting(entry.request, 1)
-    bursts = state.quotas.burst_memory()  # settled already, whatever is kept here
+    bursts = state.quotas.bursts.memory()  # settled already, whatever is kept here
     for entry_id, victims, seats, depth in plain["claims"]:
         places = tuple(Seat(NodeId(node), devices) for node, devices in seats)
         gone = [state.leases[i] for i in victims if i in state.leases]
         claim, now_ms = Claim(tuple(victims), places, depth), state.quotas.clock_ms
         state.guards.claim(state.entry(entry_id), claim, gone=gone, now_ms=now_ms)
-    state.quotas.recall_bursts(bursts)
+    state.quotas.bursts.recall(bursts)
     state.shares.load(plain["shares"])
     state.shares.running = {
         tuple(scope): RunningWeight(rate, int(pending), since_ms, charged_ms)

@@ -11,7 +11,8 @@ Rules:
   before its end, or an exception that ends before, is in its way.
 - A denial is an answer, and is recorded. The lease keeps the term it has.
 - Quota asks whether what is held would be allowed anew: who runs above a limit that was lowered
-  runs to the end of the term, and no further.
+  runs to the end of the term, and no further. Burst credit carries no guaranteed lease, so what
+  others of its owner hold on it is not in its way: only what is guaranteed counts there.
 - Nobody is put off: if a request of at least the lease's priority would start later than it was
   promised, the renewal is denied, and told the longest term with which it would not. What its own
   tenant waits for does not bind it: there the promise is lost.
@@ -21,6 +22,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from bailiwick.billing.rates import WHOLE
@@ -50,9 +52,10 @@ from bailiwick.scheduler.quota_policy import (
     WithinQuota,
 )
 from bailiwick.scheduler.rights.denials import RightsDenied, ScopeClosed
+from bailiwick.scheduler.rights.excess import guaranteed_in
 from bailiwick.vocab.errors import Conflict, Stale
 from bailiwick.vocab.transitions import RevokeState
-from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES
+from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES, LeaseClass
 
 
 def renew(state: State, command: Renew, *, now_ms: int) -> Iterator[Event]:
@@ -140,7 +143,9 @@ class _Renewal:
     def _quota(self) -> QuotaDenied | None:
         ledger = self.state.ledger
         held = ledger.holds.charged(self.state.handle(self.lease_id))
-        found = self.state.quotas.check_held(self.scope, held, now_ms=self.now_ms)
+        is_firm = LEASE_CLASSES[self.fields.lease_class] is LeaseClass.GUARANTEED
+        firm = partial(guaranteed_in, ledger) if is_firm else None
+        found = self.state.quotas.check_held(self.scope, held, now_ms=self.now_ms, firm=firm)
         return None if isinstance(found, WithinQuota) else found
 
     def _money(self) -> BudgetExhausted | CostCapExceeded | None:

@@ -292,6 +292,9 @@ def _restored(state: State, event: le.LeaseRestored, at_ms: int) -> None:
         handle, active, fields.flags, event.generation, event.expires_ms, fields.checkpoint_ms
     )
     del state.ledger.revoking[handle], state.terms[lease_id]
+    owner = state.owner_of(lease_id)
+    for row in state.quotas.table.rows_of(str(owner.tenant), owner.project):
+        state.quotas.bursts.stir(row)  # who was let be because it was leaving, is so no more
     change_charges(state, lease_id, at_ms=at_ms)
     state.maintenance.note_lease(str(state.node_of(lease_id)))
 

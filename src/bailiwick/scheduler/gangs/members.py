@@ -76,7 +76,7 @@ class MemberPlaces:
         quotas = self.ledger.quotas
         if quotas is None or not ready.request.device_count:
             return None
-        return quotas.most_vram(ready.row)
+        return quotas.most_vram(ready.row, ready.request)
 
     def _vram_of(self, request: PlacementRequest, found: Approved) -> int:
         places = zip(found.nodes, found.devices, strict=True)

@@ -3,7 +3,8 @@
 A limit may be lowered under running work, which then goes on: nothing else ever takes a scope above
 its hard limits. Rules:
 
-- What burst credit can carry is no excess: that ends with the credit, and for that reason.
+- What burst credit carries is no excess: that ends with the credit, and for that reason. Once it is
+  gone, what is left above is an excess like any other.
 - An excess is told by dimension, then by generation, in the row's own unit, as a row counts.
 - Only rows whose limits were set since they were seen within them are looked at. So looking costs
   nothing where nobody is above his limits.
@@ -62,24 +63,35 @@ class HeldUnit:
     amounts: tuple[int, ...]
 
 
-def excess_of(quotas: QuotaManager, scope: QuotaScope) -> Excess | None:
+def excess_of(quotas: QuotaManager, scope: QuotaScope, *, now_ms: int) -> Excess | None:
     """By how much a scope is above its own limits; ``None`` if it is within all of them."""
     row = quotas.table.find(scope)
     if row < 0:
         return None
-    over = [-left for left in quotas.left_in(row)]
+    has_credit = quotas.bursts.has_credit(quotas.table.view(scope), now_ms)
+    return _excess(quotas, scope, row=row, is_carried=has_credit)
+
+
+def _excess(
+    quotas: QuotaManager, scope: QuotaScope, *, row: int, is_carried: bool
+) -> Excess | None:
+    over = [-left for left in quotas.table.left_in(row)]
     burst = quotas.quota_of(scope.tenant, scope.project).burst
-    if burst is not None:
+    if burst is not None and is_carried:
         over[DIMENSIONS.index(burst.dimension)] -= carried_by(burst, quotas.burst_min_run_ms)
     amounts = tuple(max(0, each) for each in over)
     return Excess(scope, amounts) if any(amounts) else None
 
 
 def find_excesses(quotas: QuotaManager) -> list[Excess]:
-    """Every scope that is above its limits, in order of names."""
+    """Every scope that is above its limits, in order of names.
+
+    But for what credit could carry, be there any left or not: if there is none, whoever may go for
+    that has been told to.
+    """
     found = []
     for row in list(quotas.table.touched):
-        excess = excess_of(quotas, quotas.table.scopes[row])
+        excess = _excess(quotas, quotas.table.scopes[row], row=row, is_carried=True)
         if excess is None:
             del quotas.table.touched[row]
         else:
@@ -112,7 +124,7 @@ class ScopeUnits:
         self._scopes: dict[int, QuotaScope] = {}
         self._amounts: dict[tuple[int, int, int], tuple[int, ...]] = {}
         seen = set[int]()
-        for handle in sorted(_handles(ledger, scope), key=number):
+        for handle in sorted(handles_in(ledger, scope), key=number):
             if handle in seen:
                 continue
             fields = ledger.fields(handle)
@@ -221,8 +233,27 @@ def take_within(units: Iterable[HeldUnit], rests: dict[QuotaScope, list[int]]) -
     return taken
 
 
-def _handles(ledger: CapacityLedger, scope: QuotaScope) -> Iterator[int]:
-    """The scope's leases, by the ledger's ids; a tenant's with those of its projects."""
+def guaranteed_in(ledger: CapacityLedger, scope: QuotaScope) -> list[int]:
+    """What a scope's guaranteed leases count as: by dimension, then by generation."""
+    total, alike = [0] * ROW_AMOUNTS, dict[tuple[int, int, int], list[int]]()
+    # All, whatever a shadow that is asked in takes for gone: that lowers what the row says it has.
+    for handle in handles_in(ledger, scope, most=ledger.engine.counters()["leases"]):
+        fields = ledger.fields(handle)
+        if fields.lease_class == _GUARANTEED:
+            alike.setdefault((fields.shape, fields.node, fields.devices), []).append(handle)
+    for handles in alike.values():
+        amounts = ledger.holds.charged(handles[0])
+        total = [held + len(handles) * each for held, each in zip(total, amounts, strict=True)]
+    return total
+
+
+def handles_in(
+    ledger: CapacityLedger, scope: QuotaScope, *, most: int | None = None
+) -> Iterator[int]:
+    """The scope's leases, by the ledger's ids; a tenant's with those of its projects.
+
+    At ``most`` so many; left out, as many as its row counts.
+    """
     quotas = ledger.quotas
     row = -1 if quotas is None else quotas.table.find(scope)
     if quotas is None or row < 0:
@@ -230,7 +261,7 @@ def _handles(ledger: CapacityLedger, scope: QuotaScope) -> Iterator[int]:
     inner = [quotas.table.scopes[each] for each in quotas.table.children[row]]
     owners = [(each.tenant, each.project) for each in (scope, *inner)]
     mask = ledger.handles.accounts_owned(owners)
-    count = quotas.table.view(scope).used[_LEASES]
+    count = quotas.table.view(scope).used[_LEASES] if most is None else most
     return iter(ledger.engine.leases_of(mask, max(count, 1)))
 
 
