@@ -173,6 +173,27 @@ def test_a_time_that_is_past_is_told_with_dates_and_numbers(there: MovedHouse) -
     assert "got 1970-01-01 01:00:00Z" in told["message"]
 
 
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_a_booking_lasts_five_minutes_at_least_and_so_does_every_time_of_a_series(
+    there: MovedHouse, query: str
+) -> None:
+    starts_ms = there.now_ms + HOUR_MS
+    times = {"starts_ms": starts_ms, "ends_ms": starts_ms + 5 * MINUTE_MS - 1}
+    refused = book(there, query=query, **times)
+    assert refused.status_code == 422
+    assert refused.json()["details"]["field"] == "ends_ms"
+    assert utc(starts_ms) in refused.json()["message"]
+    name = f"{path(word='booking-series')}/class{query}"
+    wish = {"rule": "daily at 09:00 for 4m in UTC", "count": 1}
+    refused = there.ask(BOSS, "PUT", name, json=wish)
+    assert refused.status_code == 422
+    assert refused.json()["details"]["field"] == "rule"
+    wish["rule"] = "daily at 09:00 for 5m in UTC"
+    assert there.ask(BOSS, "PUT", name, json=wish).status_code == 200
+    times["ends_ms"] += 1
+    assert book(there, query=query, **times).status_code == 200
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

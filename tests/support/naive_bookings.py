@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bailiwick.kernel import State
+from tests.support.naive_booked_quota import NaiveBookedQuota
 
 TTL_MS = 3_600_000
 Scope = tuple[str | None, str | None]
@@ -28,6 +29,7 @@ class NaiveBookings:
     """By node and owner, when the last lease there ended: any, and one that is use of its GPUs."""
     with_gpus: set[str] = field(default_factory=set)
     """Nodes that have some."""
+    quota: NaiveBookedQuota = field(default_factory=NaiveBookedQuota)
 
     def until(self, node: str, owner: Scope) -> float:
         """Until when a term of this owner may last on a node: every booking is asked."""
@@ -40,6 +42,7 @@ class NaiveBookings:
 
     def read(self, kind: str, body: dict[str, Any], *, owner: Scope, at_ms: int) -> None:
         """One more record."""
+        self.quota.read(kind, body, owner=owner)
         match kind:
             case "booked":
                 self._book({**body, "owner": owner, "nodes": [*body["nodes"]]}, at_ms)
@@ -47,7 +50,7 @@ class NaiveBookings:
                 booking = self.bookings.pop(_key(owner, body["booking"]))
                 kept = [node for node in booking["nodes"] if node not in body["removed"]]
                 assert len(kept) + len(body["removed"]) == len(booking["nodes"])
-                self._book({**booking, "nodes": kept + body["added"]}, at_ms)
+                self._book({**booking, "nodes": kept + body["added"]}, at_ms, kept=kept)
             case "booking_nodes_changed":
                 self._give_back(self.bookings[_key(owner, body["booking"])], body, at_ms)
             case "booking_ended":
@@ -87,9 +90,10 @@ class NaiveBookings:
             case _:
                 pass
 
-    def _book(self, booking: dict[str, Any], at_ms: int) -> None:
+    def _book(self, booking: dict[str, Any], at_ms: int, *, kept: list[str] | None = None) -> None:
         key = _key(booking["owner"], booking["booking"])
         assert key not in self.bookings
+        self.quota.check(booking, kept=kept or [], others=[*self.bookings.values()])
         assert at_ms < booking["starts_ms"] < booking["ends_ms"]
         for node in booking["nodes"]:
             for other in self.bookings.values():

@@ -46,11 +46,12 @@ def replayed(lines: list[bytes]) -> Kernel:
 
 
 def test_there_are_some() -> None:
-    assert NAMES == ["bookings-155", "busy-5-guarded", "busy-7", "money-3", "people-9"]
+    bookings = ["bookings-155", "bookings-174"]
+    assert [*bookings, "busy-5-guarded", "busy-7", "money-3", "people-9"] == NAMES
 
 
-def test_the_state_is_what_it_was_byte_for_byte() -> None:
-    name = "bookings-155"
+@pytest.mark.parametrize("name", ["bookings-155", "bookings-174"])
+def test_the_state_is_what_it_was_byte_for_byte(name: str) -> None:
     journal, snapshot = (
         gzip.decompress((FOLDER / f"{name}.{kind}.gz").read_bytes())
         for kind in ("journal", "snapshot")

@@ -28,6 +28,9 @@ LABELS_MAX: Final = 16
 BOOKING_NAME_MAX, SERIES_NAME_MAX = 48, 38
 """Characters: a booking of a series has its name and a date."""
 
+LENGTH_MIN_MS: Final = 300_000
+"""What people may ask for. A shorter booking can be decided on: journals from before hold some."""
+
 LENGTH_MAX_MS: Final = 31 * DAY_MS
 AHEAD_DAYS_MAX: Final = 366
 RULE_MAX: Final = 256

@@ -24,7 +24,8 @@ from typing import Final, assert_never
 from bailiwick.kernel.bookings import commands as cmd
 from bailiwick.kernel.bookings import events as ev
 from bailiwick.kernel.bookings.book import Booking, BookingSeries, booking_key, used
-from bailiwick.kernel.bookings.choice import choose, lost_nodes, still_wanted
+from bailiwick.kernel.bookings.candidates import lost_nodes, still_wanted
+from bailiwick.kernel.bookings.choice import choose
 from bailiwick.kernel.bookings.dump import users_on
 from bailiwick.kernel.bookings.guard import stand_guard
 from bailiwick.kernel.bookings.refusals import check_chosen

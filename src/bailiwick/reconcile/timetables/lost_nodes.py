@@ -16,7 +16,7 @@ from typing import Final
 
 from bailiwick.kernel import ReplaceBooked
 from bailiwick.kernel.bookings.book import Booking
-from bailiwick.kernel.bookings.choice import still_wanted
+from bailiwick.kernel.bookings.candidates import still_wanted
 from bailiwick.reconcile.timetables.planner import DueTime, Sayings
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
