@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bailiwick.kernel import Book, Tick
+from bailiwick.kernel import Book, Envelope, Tick
 from bailiwick.phrases.times import utc
+from bailiwick.runtime.gateway import Gateway
 from tests.support.http_house import HttpHouse, MovedClock, http_house
 
 ADMIN, BOSS, MEMBER = "fleet_admin", "tenant_admin@lab", "project_member@lab"
@@ -163,6 +164,32 @@ def test_a_refusal_tells_numbers_and_from_when_on_it_would_do(there: MovedHouse)
     }
     assert str(taken["ends_ms"]) not in told["message"]
     assert utc(taken["ends_ms"]) in told["message"]
+
+
+def test_what_is_refused_never_reaches_who_writes_and_a_repeat_is_answered_as_before(
+    there: MovedHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, plain = list[str](), Gateway.execute
+
+    async def execute(gateway: Gateway, envelope: Envelope, **how: Any) -> Any:
+        if isinstance(envelope.command, Book):
+            reached.append(envelope.command.booking)
+        return await plain(gateway, envelope, **how)
+
+    monkeypatch.setattr(Gateway, "execute", execute)
+    times = {"starts_ms": there.now_ms + HOUR_MS, "ends_ms": there.now_ms + 2 * HOUR_MS}
+    body = {"booking": "due", "gpus": 9, "generation": "nvidia_hopper", **times}
+    key = {"Idempotency-Key": "once"}
+    first = there.ask(BOSS, "POST", path(), json=body, headers=key)
+    assert first.status_code == 200, first.text
+    assert book(there, booking="more", generation="nvidia_hopper").status_code == 409
+    assert book(there, **times).status_code == 409
+    assert reached == ["due"]
+    again = there.ask(BOSS, "POST", path(), json=body, headers=key)
+    assert (again.status_code, again.json()) == (200, first.json())
+    other = there.ask(BOSS, "POST", path(), json=body | {"gpus": 1}, headers=key)
+    assert other.status_code == 409
+    assert "due is booked" not in other.text
 
 
 def test_a_time_that_is_past_is_told_with_dates_and_numbers(there: MovedHouse) -> None:

@@ -7,6 +7,8 @@ Rules:
   tenant, and none of another: a stranger sees of a machine alone that it is booked, and from when.
 - A series' rule is read here, before it is sealed, by this machine's table of time zones. What
   comes by it is booked by the leader (:mod:`bailiwick.reconcile.timetables.series`), not here.
+- Nodes are looked for in the whole fleet. So it is tried on the read model first: what would be
+  refused does not keep the writer from others.
 - Nobody pays for a booked node that he does not use. So a tenant's own people may have it wait only
   so long (the setting ``booking_wait_max_ms``); the fleet's may for any time.
 - A booking lasts at least :data:`~bailiwick.kernel.bookings.commands.LENGTH_MIN_MS`: one that keeps
@@ -137,6 +139,8 @@ async def book(
         error = InvalidValue("ends_ms", command.ends_ms, expected)
         raise error.with_times(starts_ms=command.starts_ms, ends_ms=command.ends_ms)
     await _check(caller, scope, wait_ms=command.wait_ms)
+    if not caller.dry_run and await caller.lookup(caller.first_answer) is None:
+        await caller.rehearse(command)
     done = await caller.change(command)
     if not caller.dry_run:
         return done, None

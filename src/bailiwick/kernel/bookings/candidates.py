@@ -5,6 +5,7 @@ Rules:
 - A node counts if nothing that is known reaches into the time: no lease of somebody else, by its
   term and what its teardown may take; no room that is being made for somebody; no window of
   maintenance, from when it closes the node on; no other booking. Nobody ever leaves for a booking.
+- Looking costs the nodes, and of the leases those that reach beyond the booking's beginning.
 - A lease of the owner itself may reach into its booking, and not beyond its end.
 - A node that takes no leases counts only if a window of maintenance holds it: it comes back.
 - A number of nodes, or of GPUs, is of nodes that have GPUs. One without is booked by name.
@@ -18,12 +19,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.bookings.book import Booking
 from bailiwick.kernel.bookings.commands import BookingAsk
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.spelling import labels_from
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.ending import is_confirmed
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import ProjectId, TenantId
@@ -58,25 +59,58 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    state: State, ask: BookingAsk, *, owner: Owner, length_ms: int, without: Collection[str]
+    state: State,
+    ask: BookingAsk,
+    *,
+    owner: Owner,
+    during: tuple[int, int],
+    without: Collection[str] = (),
 ) -> Iterator[Candidate]:
-    """The nodes that could have what is asked for, each with the times at which it cannot."""
+    """The nodes that could have what is asked for, each with the times at which it cannot.
+
+    Of those times only what reaches beyond the beginning is told.
+    """
     entries, labels = state.ledger.entries, labels_from(ask.labels)
     claimed = {seat.node for claim in state.claims.values() for seat in claim.seats}
-    forbidden = _forbidden_to(state, owner)
+    forbidden, gpus = _forbidden_to(state, owner), GpuCounts(ask)
+    leases = _LeasesBeyond(state, owner=owner, during=during)
     for name in ask.nodes or entries:
         entry = state.ledger.entry(name)
-        suitable = suitable_gpus(ask, entry)
+        suitable, total, counter = gpus.of(entry)
         if not ask.nodes and not (suitable and entry.has_labels(labels)):
             continue
         node = str(name)
         if not comes_back(state, entry) or node in claimed:
             continue
         weight = suitable if ask.gpus else 1
-        spans = barred_by(state, node, owner=owner, length_ms=length_ms, without=without)
-        barred = tuple(spans)
-        counter = Counter(gpu.generation for gpu in entry.capacity.gpus)
-        yield Candidate(node, weight, counter.total(), barred, counter, forbidden(entry))
+        planned = _planned(state, node, length_ms=during[1] - during[0], without=without)
+        barred = (*leases.on(entry), *planned)
+        yield Candidate(node, weight, total, barred, counter, forbidden(entry))
+
+
+class MachineGpus(NamedTuple):
+    """The GPUs of a machine: those that were asked for, how many there are, and by generation."""
+
+    suitable: int
+    total: int
+    counter: Mapping[HardwareGeneration, int]
+
+
+class GpuCounts:
+    """The GPUs of machines; those of one class are counted once."""
+
+    def __init__(self, ask: BookingAsk) -> None:
+        self._wanted, self._known = ask.generation, dict[int, MachineGpus]()
+
+    def of(self, entry: NodeEntry) -> MachineGpus:
+        """Those of one machine."""
+        found = self._known.get(entry.machine_class)
+        if found is None:
+            counter = Counter(gpu.generation for gpu in entry.capacity.gpus)
+            total = counter.total()
+            suitable = total if self._wanted is None else counter[self._wanted]
+            found = self._known[entry.machine_class] = MachineGpus(suitable, total, counter)
+        return found
 
 
 def _forbidden_to(state: State, owner: Owner) -> Callable[[NodeEntry], bool]:
@@ -136,25 +170,46 @@ def comes_back(state: State, entry: NodeEntry) -> bool:
     return entry.id in state.maintenance.held and not (entry.quarantined or entry.gated)
 
 
-def barred_by(
-    state: State, node: str, *, owner: Owner, length_ms: int, without: Collection[str] = ()
+class _LeasesBeyond:
+    """The leases that reach beyond the beginning of a booking: no others are looked at."""
+
+    def __init__(self, state: State, *, owner: Owner, during: tuple[int, int]) -> None:
+        self._state, self._owner = state, owner
+        self._starts_ms, self._length_ms = during[0], during[1] - during[0]
+        gone_ms = max(self._starts_ms - state.settings.teardown_ms, 0)
+        gone = set(state.ledger.engine.expired(gone_ms, len(state.leases)))
+        # Who is fenced, or may get its old term back, may last longer than it seems.
+        lasting = (each for each in (*state.terms, *state.fenced) if each in state.leases)
+        self._gone = gone - {state.leases[each] for each in lasting}
+
+    def on(self, entry: NodeEntry) -> Iterator[BarredSpan]:
+        """Until when leases are in the way on a node, if they are."""
+        handles = self._state.ledger.engine.leases_on(entry.handle)
+        left = [each for each in handles if each not in self._gone]
+        if left:
+            before_ms = max(self._in_the_way_until(each, entry) for each in left)
+            if before_ms > self._starts_ms:
+                yield BarredSpan(-1, before_ms)
+
+    def _in_the_way_until(self, handle: int, entry: NodeEntry) -> int:
+        state, lease_id = self._state, self._state.ids[handle]
+        if lease_id in state.fenced:
+            return FOREVER_MS
+        fields = state.ledger.fields(handle)
+        ends_ms = max(fields.expires_ms, state.terms.get(lease_id, 0))
+        if state.settings.confirm_teardown or EXECUTOR_LABEL in entry.capacity.labels:
+            ends_ms += state.settings.teardown_ms
+        account = state.ledger.handles.accounts[fields.account]
+        own = Owner(account.tenant, account.project) == self._owner
+        return ends_ms - self._length_ms if own else ends_ms
+
+
+def _planned(
+    state: State, node: str, *, length_ms: int, without: Collection[str]
 ) -> Iterator[BarredSpan]:
-    """When no booking of such a length can begin on a node."""
-    for lease_id in state.leases_on(node):
-        ends_ms = _gone_by(state, lease_id)
-        own = state.owner_of(lease_id) == owner and ends_ms < FOREVER_MS
-        yield BarredSpan(-1, ends_ms - length_ms if own else ends_ms)
+    """When no booking of such a length can begin on a node for what is planned there."""
     for window in state.maintenance.windows_of(node):
         yield BarredSpan(window.closes_ms - length_ms, window.ends_ms)
     for booking in state.bookings.bookings_of(node):
-        if booking.key in without:
-            continue
-        yield BarredSpan(booking.starts_ms - length_ms, booking.ends_ms)
-
-
-def _gone_by(state: State, lease_id: int) -> int:
-    """When a lease's room is free at the latest; one that may get its old term back has that."""
-    if lease_id in state.fenced:
-        return FOREVER_MS
-    ends_ms = max(state.fields(lease_id).expires_ms, state.terms.get(lease_id, 0))
-    return ends_ms + (state.settings.teardown_ms if is_confirmed(state, lease_id) else 0)
+        if booking.key not in without:
+            yield BarredSpan(booking.starts_ms - length_ms, booking.ends_ms)

@@ -26,9 +26,9 @@ from bailiwick.kernel.bookings.candidates import (
     FOREVER_MS,
     BarredSpan,
     Candidate,
+    GpuCounts,
     candidates,
     lost_nodes,
-    suitable_gpus,
 )
 from bailiwick.kernel.bookings.commands import BOOKED_NODES_MAX, BookingAsk
 from bailiwick.kernel.bookings.limits import (
@@ -85,7 +85,7 @@ def choose(
     ``instead_of`` is a booking which would have them beside those that it does not lack, and
     ``without`` are keys of bookings that would be off by then.
     """
-    starts_ms, ends_ms = during
+    starts_ms, _ = during
     gone = (*without, *(() if instead_of is None else (instead_of.key,)))
     kept = () if instead_of is None else _kept(state, instead_of)
     beside = booked_beside(state, owner=owner, during=during, without=gone, kept=kept)
@@ -93,10 +93,10 @@ def choose(
     above = beyond_quota(_least(state, ask), beside)
     if above is not None:
         return BookingChoice((), wanted, 0, 0, None, above)
-    length_ms = ends_ms - starts_ms
-    every = list(candidates(state, ask, owner=owner, length_ms=length_ms, without=without))
+    every = list(candidates(state, ask, owner=owner, during=during, without=without))
     opens = [each for each in every if not each.is_closed]
-    there = [each for each in opens if ask.nodes or not closed_by_quota(each.counter, beside)]
+    is_any = bool(ask.nodes) or not any(each.listed for each in beside)
+    there = [each for each in opens if is_any or not closed_by_quota(each.counter, beside)]
     free = [each for each in there if each.is_free(starts_ms)]
     nodes, above = _chosen_within(state, ask, free, beside=beside)
     found = BookingChoice(
@@ -207,11 +207,11 @@ def _least(state: State, ask: BookingAsk) -> Callable[[BookedAtOnce], BookedAmou
 
 def _sizes(state: State, ask: BookingAsk) -> Iterator[tuple[int, int, str]]:
     """Of each node that is suitable: how many of its GPUs are, how many it has, and its name."""
-    labels = labels_from(ask.labels)
+    labels, gpus = labels_from(ask.labels), GpuCounts(ask)
     for name, entry in state.ledger.entries.items():
-        suitable = suitable_gpus(ask, entry)
+        suitable, total, _ = gpus.of(entry)
         if suitable and entry.has_labels(labels):
-            yield suitable, len(entry.capacity.gpus), str(name)
+            yield suitable, total, str(name)
 
 
 def _kept(state: State, booking: Booking) -> list[str]:
