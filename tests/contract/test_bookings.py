@@ -142,7 +142,7 @@ def test_of_another_tenants_booking_nothing_is_told_but_when_a_node_is_booked(
     assert refused.status_code == 409, "the nodes are taken"
     assert "lab" not in refused.text
     assert "secret" not in refused.text
-    own = book(there, STRANGE_BOSS, tenant="rival", gpus=0, nodes=["n1"], starts_ms=2**52 - 2_000)
+    own = book(there, STRANGE_BOSS, tenant="rival", gpus=0, nodes=["n1"])
     assert own.status_code != 409 or "is booked already" not in own.text, (
         "names are a project's own"
     )
@@ -164,6 +164,24 @@ def test_a_refusal_tells_numbers_and_from_when_on_it_would_do(there: MovedHouse)
     }
     assert str(taken["ends_ms"]) not in told["message"]
     assert utc(taken["ends_ms"]) in told["message"]
+
+
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_what_begins_more_than_a_year_ahead_is_refused_with_field_and_date(
+    there: MovedHouse, query: str
+) -> None:
+    latest_ms = there.now_ms + 366 * 24 * HOUR_MS
+    for starts_ms in (latest_ms + HOUR_MS, 2**53 - 1 - HOUR_MS):
+        times = {"starts_ms": starts_ms, "ends_ms": starts_ms + HOUR_MS}
+        told = book(there, query=query, **times)
+        assert told.status_code == 422, told.text
+        details = told.json()["details"]
+        assert (details["field"], details["starts_ms"]) == ("starts_ms", starts_ms)
+        assert latest_ms <= details["latest_ms"] < latest_ms + HOUR_MS
+        assert utc(details["latest_ms"]) in told.json()["message"]
+    starts_ms = latest_ms - HOUR_MS
+    times = {"starts_ms": starts_ms, "ends_ms": starts_ms + HOUR_MS}
+    assert book(there, query=query, **times).status_code == 200
 
 
 def test_what_is_refused_never_reaches_who_writes_and_a_repeat_is_answered_as_before(

@@ -5,6 +5,7 @@ Rules:
 - A booking's nodes are chosen when it is made (:mod:`.choice`), and sealed by name. Nobody ever has
   to leave for one: where too few nodes are free it is refused, with the numbers and the earliest
   time at which it could begin.
+- It begins later than now, and not so far ahead that nobody plans for it.
 - It is within its owner's quota (:mod:`.limits`), and a tenant has at most
   :data:`TENANT_BOOKINGS_MAX` at a time, by at most :data:`TENANT_SERIES_MAX` series.
 - While it is on, a node that its owner does not use for as long as the booking waits is given back.
@@ -34,7 +35,8 @@ from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.vocab.bookings import BookingChange, BookingEnd, BookingPhase, BookingUse
-from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
+from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
+from bailiwick.vocab.values import check_ahead
 
 BOOKINGS_MAX: Final = 2_000
 BOOKED_MENTIONS_MAX: Final = 100_000
@@ -92,10 +94,7 @@ def check_bookable(
     key = booking_key(owner, command.booking)
     if key in book.bookings and key not in without:
         raise Conflict("booking", command.booking, "is booked already", hint="cancel it first")
-    if command.starts_ms <= now_ms:
-        expected = f"later than now, which is {now_ms}"
-        error = InvalidValue("starts_ms", command.starts_ms, expected)
-        raise error.with_times(starts_ms=command.starts_ms, now_ms=now_ms)
+    check_ahead("starts_ms", command.starts_ms, now_ms=now_ms)
     _check_open(state, owner)
     for node in command.nodes:
         state.ledger.entry(node)
