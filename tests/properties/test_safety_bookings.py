@@ -189,6 +189,7 @@ def test_no_term_is_where_a_booking_forbids_it_and_what_is_unused_is_given_back(
     for each in (again, desk.replayed().state):
         assert each.bookings.bookings == desk.state.bookings.bookings
         assert each.bookings.next_due() == desk.state.bookings.next_due()
+        assert each.bookings.next_unused() == desk.state.bookings.next_unused()
 
 
 with_quotas = st.one_of(

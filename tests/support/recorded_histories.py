@@ -766,7 +766,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "node-life-144": _node_life,
     "rebalance-31": rebalances,
     "mig-147": mig_changes,
-    "bookings-181": booked_nodes,
+    "bookings-182": booked_nodes,
     "health-180": health,
 }
 

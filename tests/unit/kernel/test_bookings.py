@@ -93,6 +93,7 @@ def check_copy(at: Desk) -> None:
     for state in (again, at.replayed().state):
         assert state.bookings.bookings == at.state.bookings.bookings
         assert state.bookings.next_due() == at.state.bookings.next_due()
+        assert state.bookings.next_unused() == at.state.bookings.next_unused()
         assert len(state.guards.policies) == len(at.state.guards.policies)
 
 
@@ -614,7 +615,9 @@ def test_the_settings_say_how_long_where_a_booking_does_not() -> None:
     at = desk(1, booking_wait_ms=7_000)
     at.do(book(wait_ms=None))
     assert booking(at).wait_ms == 7_000
-    assert at.state.bookings.next_due() == (STARTS + 7_000, "acme/class/b", "n1")
+    assert at.state.bookings.next_due() == (STARTS, "acme/class/b", "")
+    at.tick(STARTS)
+    assert at.state.bookings.next_unused() == (STARTS + 7_000, "acme/class/b", "n1")
 
 
 def test_a_booking_that_was_missed_as_a_whole_is_over() -> None:
@@ -661,7 +664,8 @@ def test_a_clock_that_is_set_right_leaves_times_alone_and_counts_the_wait_anew()
     assert booking(at).phase(at.now_ms) is BookingPhase.PLANNED
     assert at.wait(ttl_ms=STARTS)
     check_copy(at)
-    assert at.state.bookings.next_due() == (STARTS + WAIT, "acme/class/b", "n1")
+    assert not at.state.bookings.begun
+    assert at.state.bookings.next_due() == (STARTS, "acme/class/b", "")
 
 
 def test_what_happened_can_be_asked_what_if_of() -> None:

@@ -8,7 +8,9 @@ Rules:
 - It begins later than now, and not so far ahead that nobody plans for it.
 - It is within its owner's quota (:mod:`.limits`), and a tenant has at most
   :data:`TENANT_BOOKINGS_MAX` at a time, by at most :data:`TENANT_SERIES_MAX` series.
-- While it is on, a node that its owner does not use for as long as the booking waits is given back.
+- The first tick from the beginning on seals that it has begun: until then nobody could use it. Then
+  a node that its owner does not use for as long as the booking waits is given back, after who waits
+  in the line was looked at, so that he is not late for it.
   When the last one is, the booking is over. What counts as use is said in :mod:`.book`.
 - A booking that was missed as a whole is over, and nothing else.
 - By a series every time is booked once: what was cancelled is not booked again. One that could not
@@ -207,7 +209,7 @@ def planned_by(state: State, owner: Owner, *, series: str, now_ms: int) -> list[
 
 
 def keep_bookings(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
-    """End bookings that are over, and give back nodes that nobody uses."""
+    """Begin bookings, and end those that are over."""
     book = state.bookings
     for _ in range(limit if book.bookings else 0):
         due = book.next_due()
@@ -216,7 +218,18 @@ def keep_bookings(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         booking = book.bookings[due.booking]
         if now_ms >= booking.ends_ms:
             yield ev.BookingEnded(booking.owner, booking.id, BookingEnd.OVER)
-            continue
+        else:
+            yield ev.BookingBegun(booking.owner, booking.id)
+
+
+def give_back_nodes(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Give back nodes that nobody uses."""
+    book = state.bookings
+    for _ in range(limit if book.begun else 0):
+        due = book.next_unused()
+        if due is None or due.at_ms > now_ms:
+            return
+        booking = book.bookings[due.booking]
         unused = [n for n in booking.nodes if _is_unused(state, booking, n, now_ms=now_ms)]
         if len(unused) == len(booking.nodes):
             yield ev.BookingEnded(booking.owner, booking.id, BookingEnd.UNUSED)
@@ -268,6 +281,10 @@ def _changed(state: State, event: ev.BookingNodesChanged, at_ms: int) -> None:
     state.bookings.change(key, removed=event.removed, added=added)
 
 
+def _begun(state: State, event: ev.BookingBegun, at_ms: int) -> None:
+    state.bookings.begin(booking_key(event.owner, event.booking), at_ms=at_ms)
+
+
 def _ended(state: State, event: ev.BookingEnded, at_ms: int) -> None:
     del at_ms
     state.bookings.drop(booking_key(event.owner, event.booking))
@@ -289,6 +306,7 @@ def _withdrawn(state: State, event: ev.SeriesWithdrawn, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     ev.Booked: _booked,
     ev.BookingNodesChanged: _changed,
+    ev.BookingBegun: _begun,
     ev.BookingEnded: _ended,
     ev.SeriesSet: _set,
     ev.SeriesWithdrawn: _withdrawn,
@@ -352,6 +370,7 @@ def _setting(event: ev.SeriesSet) -> cmd.SetSeries:
 CAUSES: Mapping[type, Cause] = {
     ev.Booked: _booking,
     ev.BookingNodesChanged: _replacing,
+    ev.BookingBegun: lambda event: None,
     ev.BookingEnded: _ending,
     ev.SeriesSet: _setting,
     ev.SeriesWithdrawn: lambda event: cmd.WithdrawSeries(event.series, *_names(event.owner)),
