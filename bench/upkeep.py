@@ -2,6 +2,9 @@
 
 - Beside a fleet of which few windows are announced, or few nodes booked, the same with very many:
   a submit has to take the same time, whatever its term and however many of them it runs into.
+- Beside a fleet where nothing runs, a booking in one with four leases on every node: one that is
+  made (they end before), and one that is refused (they do not). Leases that end before may cost
+  little, and the others no more than a look each.
 - Beside a short line of requests that lack room which others hold above their quota, a long one,
   of many owners: a tick may not take the more time for it. None of them can be helped, so all
   that is looked at is looked at in vain.
@@ -10,8 +13,10 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 from bailiwick import NodeCapacity, PlacementRequest, Quota, ResourceLimit, TenantId
+from bailiwick.fleet.node import GpuDevice
 from bailiwick.kernel import (
     Book,
     ChangeSettings,
@@ -24,9 +29,11 @@ from bailiwick.kernel import (
     Submit,
     Tick,
 )
+from bailiwick.kernel.bookings.refusals import BookingRefused
 from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.rights.ceilings import OPEN
+from bailiwick.vocab.words import HardwareGeneration
 from bench.measure import Rate, rate, say
 from bench.report import Section, Table
 
@@ -41,7 +48,12 @@ LEASES_QUICK, TICKS_QUICK = 1_000, 30
 SHORT, LONG, OWNERS = 32, 256, 32
 """Requests that wait, and of how many tenants."""
 
+BOOKS, BOOKED_LEASES = 40, 4
+BOOKS_QUICK = 10
+"""Bookings that are asked for, and leases on each node."""
+
 BAR, LINE_BAR = 1.5, 3.0
+MADE_BAR, REFUSED_BAR = 3.0, 8.0
 MINUTE_MS = 60_000
 LAB = TenantId("lab")
 NODE = NodeCapacity(cpu_cores=256, mem_bytes=10**12)
@@ -91,6 +103,33 @@ def submit_rate(kernel: Kernel, count: int, *, submits: int) -> Rate:
     return rate(submit, terms, block=100)
 
 
+def book_rate(leases: int, *, nodes: int, books: int, after_ms: int) -> Rate:
+    """Bookings of a fleet with so many leases on each node, which begin so long after their end."""
+    say(f"upkeep: {nodes:,} nodes, {leases} leases on each, bookings {after_ms} ms after them")
+    kernel, term_ms = Kernel(simulated=True), 1_000 * MINUTE_MS
+    device = GpuDevice(HardwareGeneration.NVIDIA_HOPPER)
+    machine = NodeCapacity(cpu_cores=64, mem_bytes=10**12, gpus=(device,) * BOOKED_LEASES)
+    most = {"tenant_gpu_count": 10**6, "tenant_lease_count": 10**6, "tenant_cpu_milli": 10**9}
+    kernel.execute(Envelope(ChangeSettings(Settings(**most))), 1)
+    for number in range(nodes):
+        kernel.execute(Envelope(RegisterNode(f"n{number}", machine)), 1)
+    for _ in range(leases * nodes):
+        asked = PlacementRequest(tenant=LAB, cpu_cores=1, gpu_count=1, ttl_ms=term_ms)
+        kernel.execute(Envelope(Submit(asked)), 1)
+
+    def book(number: int) -> None:
+        starts_ms = term_ms + after_ms + number
+        times = starts_ms, starts_ms + MINUTE_MS
+        command = Book(f"b{number}", f"t{number % OWNERS}", "p", *times, count=1)
+        with suppress(BookingRefused):
+            kernel.execute(Envelope(command), 2)
+
+    measured = rate(book, range(books), block=books)
+    made = len(kernel.state.bookings.bookings)
+    assert made == (0 if leases and after_ms < 0 else books)
+    return measured
+
+
 def tick_rate(waiting: int, *, leases: int, ticks: int) -> Rate:
     """Ticks a second apart, while so many wait for room that others hold above their quota."""
     say(f"upkeep: {leases:,} leases, half of them above a quota, and {waiting} who wait")
@@ -134,8 +173,31 @@ def run(*, quick: bool = False) -> Section:
         ratio = rates[FEW].quiet / rates[MANY].quiet
         section.data[f"{what}_ratio"] = ratio
         section.bar_at_most(f"a submit beside {MANY:,} {what}, beside {FEW}", ratio, BAR)
+    _tell_books(section, quick=quick)
     _tell_ticks(section, quick=quick)
     return section
+
+
+def _tell_books(section: Section, *, quick: bool) -> None:
+    nodes, books = (NODES_QUICK, BOOKS_QUICK) if quick else (NODES, BOOKS)
+    table = Table("a booking, milliseconds of CPU", ["leases on each node", "mean", "times none"])
+    later_ms, sooner_ms = 10 * MINUTE_MS, -10 * MINUTE_MS
+    rows = (
+        ("none", 0, later_ms, None, ""),
+        (f"{BOOKED_LEASES} that end before: made", BOOKED_LEASES, later_ms, MADE_BAR, "made"),
+        (f"{BOOKED_LEASES} that do not: refused", BOOKED_LEASES, sooner_ms, REFUSED_BAR, "refused"),
+    )
+    plain = 0.0
+    for what, leases, after_ms, bar, word in rows:
+        measured = book_rate(leases, nodes=nodes, books=books, after_ms=after_ms)
+        plain = plain or measured.mean
+        ratio = plain / measured.mean
+        table.rows.append([what, f"{1e3 / measured.mean:,.2f}", f"{ratio:.2f}"])
+        if bar is not None:
+            section.data[f"booking_{word}_ratio"] = ratio
+            told = f"a booking that is {word} beside {BOOKED_LEASES} leases a node, beside none"
+            section.bar_at_most(told, ratio, bar)
+    section.tables.append(table)
 
 
 def _tell_ticks(section: Section, *, quick: bool) -> None:

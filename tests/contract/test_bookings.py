@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bailiwick.kernel import Book, Tick
+from bailiwick.kernel import Book, Envelope, Tick
 from bailiwick.phrases.times import utc
+from bailiwick.runtime.gateway import Gateway
 from tests.support.http_house import HttpHouse, MovedClock, http_house
 
 ADMIN, BOSS, MEMBER = "fleet_admin", "tenant_admin@lab", "project_member@lab"
@@ -141,7 +142,7 @@ def test_of_another_tenants_booking_nothing_is_told_but_when_a_node_is_booked(
     assert refused.status_code == 409, "the nodes are taken"
     assert "lab" not in refused.text
     assert "secret" not in refused.text
-    own = book(there, STRANGE_BOSS, tenant="rival", gpus=0, nodes=["n1"], starts_ms=2**52 - 2_000)
+    own = book(there, STRANGE_BOSS, tenant="rival", gpus=0, nodes=["n1"])
     assert own.status_code != 409 or "is booked already" not in own.text, (
         "names are a project's own"
     )
@@ -165,12 +166,77 @@ def test_a_refusal_tells_numbers_and_from_when_on_it_would_do(there: MovedHouse)
     assert utc(taken["ends_ms"]) in told["message"]
 
 
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_what_begins_more_than_a_year_ahead_is_refused_with_field_and_date(
+    there: MovedHouse, query: str
+) -> None:
+    latest_ms = there.now_ms + 366 * 24 * HOUR_MS
+    for starts_ms in (latest_ms + HOUR_MS, 2**53 - 1 - HOUR_MS):
+        times = {"starts_ms": starts_ms, "ends_ms": starts_ms + HOUR_MS}
+        told = book(there, query=query, **times)
+        assert told.status_code == 422, told.text
+        details = told.json()["details"]
+        assert (details["field"], details["starts_ms"]) == ("starts_ms", starts_ms)
+        assert latest_ms <= details["latest_ms"] < latest_ms + HOUR_MS
+        assert utc(details["latest_ms"]) in told.json()["message"]
+    starts_ms = latest_ms - HOUR_MS
+    times = {"starts_ms": starts_ms, "ends_ms": starts_ms + HOUR_MS}
+    assert book(there, query=query, **times).status_code == 200
+
+
+def test_what_is_refused_never_reaches_who_writes_and_a_repeat_is_answered_as_before(
+    there: MovedHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, plain = list[str](), Gateway.execute
+
+    async def execute(gateway: Gateway, envelope: Envelope, **how: Any) -> Any:
+        if isinstance(envelope.command, Book):
+            reached.append(envelope.command.booking)
+        return await plain(gateway, envelope, **how)
+
+    monkeypatch.setattr(Gateway, "execute", execute)
+    times = {"starts_ms": there.now_ms + HOUR_MS, "ends_ms": there.now_ms + 2 * HOUR_MS}
+    body = {"booking": "due", "gpus": 9, "generation": "nvidia_hopper", **times}
+    key = {"Idempotency-Key": "once"}
+    first = there.ask(BOSS, "POST", path(), json=body, headers=key)
+    assert first.status_code == 200, first.text
+    assert book(there, booking="more", generation="nvidia_hopper").status_code == 409
+    assert book(there, **times).status_code == 409
+    assert reached == ["due"]
+    again = there.ask(BOSS, "POST", path(), json=body, headers=key)
+    assert (again.status_code, again.json()) == (200, first.json())
+    other = there.ask(BOSS, "POST", path(), json=body | {"gpus": 1}, headers=key)
+    assert other.status_code == 409
+    assert "due is booked" not in other.text
+
+
 def test_a_time_that_is_past_is_told_with_dates_and_numbers(there: MovedHouse) -> None:
     told = book(there, starts_ms=HOUR_MS, ends_ms=2 * HOUR_MS).json()
     assert told["details"]["field"] == "starts_ms"
     assert told["details"]["starts_ms"] == HOUR_MS
     assert utc(told["details"]["now_ms"]) in told["message"]
     assert "got 1970-01-01 01:00:00Z" in told["message"]
+
+
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_a_booking_lasts_five_minutes_at_least_and_so_does_every_time_of_a_series(
+    there: MovedHouse, query: str
+) -> None:
+    starts_ms = there.now_ms + HOUR_MS
+    times = {"starts_ms": starts_ms, "ends_ms": starts_ms + 5 * MINUTE_MS - 1}
+    refused = book(there, query=query, **times)
+    assert refused.status_code == 422
+    assert refused.json()["details"]["field"] == "ends_ms"
+    assert utc(starts_ms) in refused.json()["message"]
+    name = f"{path(word='booking-series')}/class{query}"
+    wish = {"rule": "daily at 09:00 for 4m in UTC", "count": 1}
+    refused = there.ask(BOSS, "PUT", name, json=wish)
+    assert refused.status_code == 422
+    assert refused.json()["details"]["field"] == "rule"
+    wish["rule"] = "daily at 09:00 for 5m in UTC"
+    assert there.ask(BOSS, "PUT", name, json=wish).status_code == 200
+    times["ends_ms"] += 1
+    assert book(there, query=query, **times).status_code == 200
 
 
 @pytest.mark.parametrize(

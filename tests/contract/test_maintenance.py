@@ -59,6 +59,20 @@ def test_a_window_is_tried_planned_seen_by_its_people_and_cancelled(house: HttpH
     assert [row["cause"] for row in house.records("window_ended")] == ["cancelled"]
 
 
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_a_window_begins_later_than_now_and_within_a_year(house: HttpHouse, query: str) -> None:
+    year_ms = 366 * 24 * HOUR_MS
+    now_ms = house.runner.read(lambda view: view.now_ms)
+    for starts_ms in (now_ms - HOUR_MS, now_ms + year_ms + HOUR_MS, 2**53 - 1 - HOUR_MS):
+        times = {"starts_ms": starts_ms, "ends_ms": starts_ms + HOUR_MS}
+        told = plan(house, query=query, **times)
+        assert told.status_code == 422, told.text
+        details = told.json()["details"]
+        assert (details["field"], details["starts_ms"]) == ("starts_ms", starts_ms)
+    times = {"starts_ms": now_ms + year_ms, "ends_ms": now_ms + year_ms + HOUR_MS}
+    assert plan(house, query=query, **times).status_code == 200
+
+
 def test_only_who_runs_machines_plans_and_cancels(house: HttpHouse) -> None:
     assert plan(house, MEMBER).status_code == 403
     assert plan(house, "fleet_auditor").status_code == 403

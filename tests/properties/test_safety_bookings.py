@@ -23,6 +23,7 @@ from bailiwick.kernel import (
     Release,
     Renew,
     ReplaceBooked,
+    SetQuota,
     SetSeries,
     Submit,
     WithdrawSeries,
@@ -31,10 +32,9 @@ from bailiwick.kernel import (
     encode,
 )
 from bailiwick.kernel.bookings.book import Booking
+from bailiwick.kernel.bookings.candidates import BarredSpan, Candidate
 from bailiwick.kernel.bookings.choice import (
-    BarredSpan,
     BookingChoice,
-    Candidate,
     choose,
     earliest,
     least_beyond,
@@ -42,6 +42,7 @@ from bailiwick.kernel.bookings.choice import (
 from bailiwick.kernel.bookings.commands import BookingAsk
 from bailiwick.kernel.owner import Owner
 from bailiwick.scheduler.decision import Denied, NodesBooked
+from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason, Priority
@@ -98,9 +99,9 @@ steps = st.one_of(
 class House:
     """A kernel to which people of three projects talk."""
 
-    def __init__(self) -> None:
+    def __init__(self, **how: Any) -> None:
         machines = [cores(4, gpus=GPUS[name]) for name in NODES]
-        self.desk = Desk(nodes=machines, grace_ms=1_500)
+        self.desk = Desk(nodes=machines, grace_ms=1_500, **how)
 
     def take(self, step: tuple[Any, ...]) -> None:
         match step:
@@ -154,6 +155,8 @@ class House:
                 return SetSeries(name, "weekly", *whose, count=1)
             case ("withdraw", name, whose):
                 return WithdrawSeries(name, *whose)
+            case ("quota", tenant, project, gpus):
+                return SetQuota(tenant, Quota((ResourceLimit.gpu_count(gpus),)), project)
         raise AssertionError(step)
 
     def check(self) -> None:
@@ -186,6 +189,36 @@ def test_no_term_is_where_a_booking_forbids_it_and_what_is_unused_is_given_back(
     for each in (again, desk.replayed().state):
         assert each.bookings.bookings == desk.state.bookings.bookings
         assert each.bookings.next_due() == desk.state.bookings.next_due()
+        assert each.bookings.next_unused() == desk.state.bookings.next_unused()
+
+
+with_quotas = st.one_of(
+    bookings,
+    bookings,
+    bookings,
+    st.tuples(
+        st.just("quota"),
+        st.sampled_from(["acme", "lab"]),
+        st.sampled_from([None, None, "class"]),
+        st.integers(1, 6),
+    ),
+    st.tuples(st.just("pass"), st.integers(1, 4)),
+    st.tuples(st.just("replace"), st.sampled_from("abcdef"), owner),
+    st.tuples(st.just("drain"), node),
+    st.tuples(st.just("depart"), node),
+    st.tuples(st.just("register"), node),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 12), st.integers(1, 6), st.lists(with_quotas, min_size=4, max_size=30))
+def test_nobody_closes_more_nodes_to_others_terms_than_his_quota_is(
+    longest: int, gpus: int, acts: list[tuple[Any, ...]]
+) -> None:
+    house = House(term_max_ms=longest * SECOND, tenant_gpu_count=gpus)
+    for act in acts:
+        house.take(act)
+    fold(house.desk.records).compare(house.desk.state)
 
 
 @settings(max_examples=60, deadline=None)

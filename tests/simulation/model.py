@@ -634,7 +634,7 @@ FOLD = {
             *("isolation_violated", "domain_scrubbed"),
             *("window_planned", "window_phase_changed", "window_ended"),
             *("calendar_set", "calendar_withdrawn"),
-            *("booked", "booking_nodes_changed", "booking_ended"),
+            *("booked", "booking_nodes_changed", "booking_begun", "booking_ended"),
             *("series_set", "series_withdrawn"),
         ),
         _nothing,

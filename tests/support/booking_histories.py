@@ -40,13 +40,14 @@ from tests.support.kernel_histories import Campus
 from tests.support.wide_open import wide_settings
 
 MINUTE = 60_000
+TERMS = {"grace_ms": 5_000, "booking_wait_ms": 4 * MINUTE, "term_max_ms": 60 * MINUTE}
 OWNERS = (("t0", "class"), ("t0", "runs"), ("t1", "class"))
 
 
-def booked_nodes(seed: int = 174) -> Campus:
+def booked_nodes(seed: int = 182) -> Campus:
     """Eight nodes of one to four GPUs, one with an executor, are booked over and over."""
     chance, campus = Random(seed), Campus()
-    rules = ChangeSettings(wide_settings(grace_ms=5_000, booking_wait_ms=4 * MINUTE))
+    rules = ChangeSettings(wide_settings(**TERMS))
     old, new = HardwareGeneration.NVIDIA_AMPERE, HardwareGeneration.NVIDIA_HOPPER
     listed = (GpuGenerationQuota(old, 2), GpuGenerationQuota(new, 9))
     quotas = (

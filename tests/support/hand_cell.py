@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from bailiwick.kernel import Command, Envelope
 from bailiwick.reconcile.timetables.planner import Timetable, TimetablePlanner
-from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.replica import Replica, Role, View
 from bailiwick.runtime.runner import Runner
 from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
@@ -36,6 +38,17 @@ class HandClock:
 
     def elapsed_ms(self) -> int:
         return self.moment
+
+
+@dataclass
+class LaterReader:
+    """Reads the same state as at a later time, over hours that no leadership would last."""
+
+    runner: Runner
+    now_ms: int
+
+    def read(self, look: Callable[[View], Any]) -> Any:
+        return self.runner.read(lambda view: look(replace(view, now_ms=self.now_ms)))
 
 
 class HandCell(ABC):

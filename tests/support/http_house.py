@@ -99,8 +99,9 @@ from tests.support.fresh_store import open_fresh
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
-FAR_MS = 4_102_444_800_000
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
+FAR_MS = 300 * 86_400_000
+"""How far ahead what is planned is in nobody's way."""
 GRAPH = "tasks: {a: {command: ['true']}}"
 INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
 """Each has this one, of a time long ago and with one line."""
@@ -312,14 +313,16 @@ def http_house(
 
 def _add_maintenance(house: HttpHouse) -> None:
     """A window beyond all terms, and a calendar that nobody plans by."""
-    house.do(PlanWindow("w1", ("n1",), FAR_MS, FAR_MS + 1_000, 0, "far away"))
+    starts_ms = house.runner.read(lambda view: view.now_ms) + FAR_MS
+    house.do(PlanWindow("w1", ("n1",), starts_ms, starts_ms + 1_000, 0, "far away"))
     house.do(SetCalendar("weekly", "weekly on sun at 02:00 for 1h in UTC", ("n1",)))
 
 
 def _add_bookings(house: HttpHouse) -> None:
     """A booking of each tenant beyond all terms, and a series that nobody books by yet."""
+    now_ms = house.runner.read(lambda view: view.now_ms)
     for number, tenant in enumerate((OWN, FOREIGN), 2):
-        starts_ms = FAR_MS + number * 10_000
+        starts_ms = now_ms + FAR_MS + number * 10_000
         house.do(Book("b1", tenant, "p", starts_ms, starts_ms + 1_000, nodes=("n1",)))
         rule = "once on 2099-12-24 at 20:00 for 1h in UTC"
         house.do(SetSeries("s1", rule, tenant, "p", nodes=("n1",)))

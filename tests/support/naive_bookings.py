@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bailiwick.kernel import State
+from tests.support.naive_booked_quota import NaiveBookedQuota
 
 TTL_MS = 3_600_000
 Scope = tuple[str | None, str | None]
@@ -28,6 +29,11 @@ class NaiveBookings:
     """By node and owner, when the last lease there ended: any, and one that is use of its GPUs."""
     with_gpus: set[str] = field(default_factory=set)
     """Nodes that have some."""
+    opened: dict[str, int] = field(default_factory=dict)
+    """Since when nodes take leases, of those that do as far as their modes say."""
+    elected: int = 0
+    """When somebody began to lead."""
+    quota: NaiveBookedQuota = field(default_factory=NaiveBookedQuota)
 
     def until(self, node: str, owner: Scope) -> float:
         """Until when a term of this owner may last on a node: every booking is asked."""
@@ -40,6 +46,8 @@ class NaiveBookings:
 
     def read(self, kind: str, body: dict[str, Any], *, owner: Scope, at_ms: int) -> None:
         """One more record."""
+        self.quota.read(kind, body, owner=owner)
+        self._look_at_nodes(kind, body, at_ms=at_ms)
         match kind:
             case "booked":
                 self._book({**body, "owner": owner, "nodes": [*body["nodes"]]}, at_ms)
@@ -47,9 +55,15 @@ class NaiveBookings:
                 booking = self.bookings.pop(_key(owner, body["booking"]))
                 kept = [node for node in booking["nodes"] if node not in body["removed"]]
                 assert len(kept) + len(body["removed"]) == len(booking["nodes"])
-                self._book({**booking, "nodes": kept + body["added"]}, at_ms)
+                self._book({**booking, "nodes": kept + body["added"]}, at_ms, kept=kept)
             case "booking_nodes_changed":
                 self._give_back(self.bookings[_key(owner, body["booking"])], body, at_ms)
+            case "booking_begun":
+                booking = self.bookings[_key(owner, body["booking"])]
+                assert booking["starts_ms"] <= at_ms < booking["ends_ms"]
+                assert booking["wait_ms"]
+                assert "begun" not in booking
+                booking["begun"] = at_ms
             case "booking_ended":
                 booking = self.bookings.pop(_key(owner, body["booking"]))
                 assert body["cause"] != "over" or at_ms >= booking["ends_ms"]
@@ -87,9 +101,27 @@ class NaiveBookings:
             case _:
                 pass
 
-    def _book(self, booking: dict[str, Any], at_ms: int) -> None:
+    def _look_at_nodes(self, kind: str, body: dict[str, Any], *, at_ms: int) -> None:
+        match kind:
+            case "leader_elected":
+                self.elected = at_ms
+            case "node_registered":
+                self.opened[body["node"]] = at_ms
+            case "node_mode_changed" if body["after"] == "accepting":
+                self.opened[body["node"]] = at_ms
+            case "node_mode_changed":
+                self.opened.pop(body["node"], None)
+            case "node_departed" if not body.get("leases_left"):
+                self.opened.pop(body["node"], None)
+            case "node_quarantine_lifted" if body["node"] in self.opened:
+                self.opened[body["node"]] = at_ms
+            case _:
+                pass
+
+    def _book(self, booking: dict[str, Any], at_ms: int, *, kept: list[str] | None = None) -> None:
         key = _key(booking["owner"], booking["booking"])
         assert key not in self.bookings
+        self.quota.check(booking, kept=kept or [], others=[*self.bookings.values()])
         assert at_ms < booking["starts_ms"] < booking["ends_ms"]
         for node in booking["nodes"]:
             for other in self.bookings.values():
@@ -111,7 +143,9 @@ class NaiveBookings:
             owner = booking["owner"]
             assert not self._uses(booking, node), "it is used"
             use = booking.get("use", "any_lease")
-            since = max(booking["starts_ms"], self.left.get((node, owner), {}).get(use, 0))
+            assert node in self.opened, "nobody can use it"
+            left = self.left.get((node, owner), {}).get(use, 0)
+            since = max(booking["begun"], left, self.opened[node], self.elected)
             assert booking["wait_ms"]
             assert at_ms >= since + booking["wait_ms"], "the wait is not over"
 

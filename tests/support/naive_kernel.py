@@ -217,7 +217,7 @@ class NaiveKernel:
     def _of_bookings(self, body: dict[str, Any], owner: Scope) -> None:
         assert all(owner)
 
-    _booked = _booking_nodes_changed = _booking_ended = _of_bookings
+    _booked = _booking_nodes_changed = _booking_begun = _booking_ended = _of_bookings
     _series_set = _series_withdrawn = _of_bookings
 
     def _token_issued(self, body: dict[str, Any], owner: Scope) -> None:

@@ -766,7 +766,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "node-life-144": _node_life,
     "rebalance-31-firm": rebalances,
     "mig-147": mig_changes,
-    "bookings-174": booked_nodes,
+    "bookings-182": booked_nodes,
     "health-181": health,
 }
 

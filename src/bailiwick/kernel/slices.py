@@ -10,7 +10,7 @@ what its earlier steps did. Rules:
 - ``apply`` is the fold that rebuilds everything from the journal. It depends on the state, the
   event, and the record's time and course, and on nothing else.
 - A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at,
-  and before that those are spared who would go for nobody.
+  and before that those are spared who would go for nobody. Booked nodes are given back after it.
 """
 
 from __future__ import annotations
@@ -212,6 +212,7 @@ SLICES: tuple[Slice, ...] = (
         dump=bookings_dump.dump,
         load=bookings_dump.load,
         repair=bookings_dump.repair,
+        settle=bookings_dump.settle,
     ),
     Slice(
         name="health",
@@ -242,6 +243,7 @@ _DUE: tuple[TickPart, ...] = (
     cells.keep_lost,
     _lapse,
     look_at_line,
+    bookings.give_back_nodes,
     rebalance_line,
 )
 """What a tick does, in this order."""

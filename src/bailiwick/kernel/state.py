@@ -141,6 +141,11 @@ class State:
             if not self.waiting[scope]:
                 del self.waiting[scope]
 
+    def note_open(self, node: str) -> None:
+        """Whether a node takes leases may be otherwise now."""
+        is_open = node in self.ledger and self.ledger.entry(node).takes_leases
+        self.bookings.note_open(node, is_open, at_ms=self.clock_ms)
+
     # -- looking -----------------------------------------------------------------------------
 
     def handle(self, lease_id: int) -> int:

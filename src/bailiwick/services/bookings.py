@@ -7,8 +7,12 @@ Rules:
   tenant, and none of another: a stranger sees of a machine alone that it is booked, and from when.
 - A series' rule is read here, before it is sealed, by this machine's table of time zones. What
   comes by it is booked by the leader (:mod:`bailiwick.reconcile.timetables.series`), not here.
+- Nodes are looked for in the whole fleet. So it is tried on the read model first: what would be
+  refused does not keep the writer from others.
 - Nobody pays for a booked node that he does not use. So a tenant's own people may have it wait only
   so long (the setting ``booking_wait_max_ms``); the fleet's may for any time.
+- A booking lasts at least :data:`~bailiwick.kernel.bookings.commands.LENGTH_MIN_MS`: one that keeps
+  nodes from others is for work.
 - Why a time of a series is not booked is not kept anywhere: it is looked up when somebody asks, by
   what is known then. No more than :data:`UNBOOKED_MAX` times are.
 """
@@ -32,6 +36,7 @@ from bailiwick.kernel import (
     WithdrawSeries,
 )
 from bailiwick.kernel.bookings.book import Booking, BookingSeries, booking_key
+from bailiwick.kernel.bookings.commands import LENGTH_MIN_MS
 from bailiwick.kernel.bookings.foresight import (
     BookingForeseen,
     SeriesTimeForeseen,
@@ -48,6 +53,7 @@ from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.bookings import BookingPhase
 from bailiwick.vocab.errors import BailiwickError, InvalidValue, NotFound
 
+MINUTE_MS: Final = 60_000
 UNBOOKED_MAX: Final = 16
 """Times of a series that are told one by one."""
 
@@ -128,7 +134,13 @@ async def book(
     """Keep nodes for a project; a dry run tells which, and who would wait."""
     caller.require(scope)
     command = tell()
+    if command.ends_ms - command.starts_ms < LENGTH_MIN_MS:
+        expected = f"at least {LENGTH_MIN_MS} after the beginning, which is {command.starts_ms}"
+        error = InvalidValue("ends_ms", command.ends_ms, expected)
+        raise error.with_times(starts_ms=command.starts_ms, ends_ms=command.ends_ms)
     await _check(caller, scope, wait_ms=command.wait_ms)
+    if not caller.dry_run and await caller.lookup(caller.first_answer) is None:
+        await caller.rehearse(command)
     done = await caller.change(command)
     if not caller.dry_run:
         return done, None
@@ -190,6 +202,9 @@ async def set_series(
     """Book by this rule from now on; a dry run tells what comes, and if it could be booked now."""
     caller.require(scope)
     command = tell()
+    least = LENGTH_MIN_MS // MINUTE_MS
+    if parse_rule(command.rule).span.length < least:
+        raise InvalidValue("rule", command.rule, f"a rule for at least {least}m")
     await _check(caller, scope, wait_ms=command.wait_ms)
     done = await caller.change(command)
     if not caller.dry_run:

@@ -41,6 +41,9 @@ NOTE_TTL_MAX_MS = 366 * 86_400_000
 TERM_MAX_MS = 3_653 * 86_400_000
 """The longest term that anybody may be given: ten years."""
 
+AHEAD_DAYS_MAX = 366
+"""How far ahead anything is planned."""
+
 WAITING_MAX = 10**7
 """Requests that may wait at a time: as many as any queue may hold."""
 
@@ -109,6 +112,17 @@ def check_integer(field: str, value: object, *, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
         raise InvalidValue(field, value, f"an integer from {low} to {high}")
     return value
+
+
+def check_ahead(field: str, at_ms: int, *, now_ms: int) -> None:
+    """What is planned begins later than now, and at most :data:`AHEAD_DAYS_MAX` days from now."""
+    latest_ms = now_ms + AHEAD_DAYS_MAX * 86_400_000
+    if at_ms <= now_ms:
+        error = InvalidValue(field, at_ms, f"later than now, which is {now_ms}")
+        raise error.with_times(starts_ms=at_ms, now_ms=now_ms)
+    if at_ms > latest_ms:
+        expected = f"at most {AHEAD_DAYS_MAX} days from now, which is {latest_ms}"
+        raise InvalidValue(field, at_ms, expected).with_times(starts_ms=at_ms, latest_ms=latest_ms)
 
 
 def check_amount(field: str, value: object) -> int:

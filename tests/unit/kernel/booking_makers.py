@@ -52,6 +52,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         lambda owner, *more: ev.BookingNodesChanged(Owner(*owner), *more),
         *(owners, short, st.sampled_from(BookingChange), nodes, st.just(()) | nodes),
     ),
+    ev.BookingBegun: st.builds(
+        lambda owner, name: ev.BookingBegun(Owner(*owner), name), owners, short
+    ),
     ev.BookingEnded: st.builds(
         lambda owner, *more: ev.BookingEnded(Owner(*owner), *more),
         *(owners, short, st.sampled_from(BookingEnd)),

@@ -128,7 +128,7 @@ def test_a_larger_node_in_its_place_has_to_be_within_the_quota() -> None:
     assert booking(at).nodes == ("n1",)
     at.do(DepartNode("n1"))
     told = at.refuses(BookingRefused, ReplaceBooked("b", **OWN))
-    assert "8 GPUs with 2 booked for the same time are more than the 6" in told
+    assert "8 GPUs with 2 booked within one longest term of that time are more than the 6" in told
     at.do(SetQuota("acme", Quota((ResourceLimit.gpu_count(10),))))
     at.do(ReplaceBooked("b", **OWN))
     assert booking(at).nodes == ("n2",)

@@ -48,6 +48,7 @@ def replayed(lines: list[bytes]) -> Kernel:
 def test_there_are_some() -> None:
     assert NAMES == [
         "bookings-155",
+        "bookings-174",
         "bursts-22",
         "busy-5-guarded",
         "busy-7",
@@ -57,7 +58,7 @@ def test_there_are_some() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["bookings-155", "bursts-22", "cells-177"])
+@pytest.mark.parametrize("name", ["bookings-155", "bookings-174", "bursts-22", "cells-177"])
 def test_the_state_is_what_it_was_byte_for_byte(name: str) -> None:
     journal, snapshot = (
         gzip.decompress((FOLDER / f"{name}.{kind}.gz").read_bytes())

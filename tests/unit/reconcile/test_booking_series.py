@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.reconcile.timetables.planner import TimetablePlanner
 from bailiwick.reconcile.timetables.series import SeriesTimes
 from bailiwick.runtime.replica import View
-from bailiwick.runtime.runner import Runner
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.services.bookings import coming_times, hindrance
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.words import HardwareGeneration
-from tests.support.hand_cell import HandCell, at, utc
+from tests.support.hand_cell import HandCell, LaterReader, at, utc
 
 RULE = "weekly on tue at 09:00 for 2h in Europe/Berlin"
 MINUTE_MS = 60_000
@@ -187,17 +185,6 @@ class Tries:
     def _look(self, view: View, *, command: Book) -> BailiwickError | None:
         self.starts_ms.append(command.starts_ms)
         return hindrance(view, command=command)
-
-
-@dataclass
-class LaterReader:
-    """Reads the same state as at a later time, over hours that no leadership would last."""
-
-    runner: Runner
-    now_ms: int
-
-    def read(self, look: Callable[[View], Any]) -> Any:
-        return self.runner.read(lambda view: look(replace(view, now_ms=self.now_ms)))
 
 
 def test_what_cannot_be_booked_is_tried_less_and_less_and_sooner_as_it_comes_nearer(

@@ -1,6 +1,7 @@
 // Times: how long ago, and the exact moment on hover. One clock ticks for the whole page.
 import { useSyncExternalStore } from "react";
 import { span } from "@/words/amounts";
+import { isDate } from "@/words/template";
 
 const listeners = new Set<() => void>();
 let now = Date.now();
@@ -40,7 +41,7 @@ export function Age({ ms }: { ms: number | null | undefined }) {
   const told = past < 1_000 && past > -2_000 ? "now" : whole(Math.abs(past));
   const text = told === "now" ? told : past > 0 ? `${told} ago` : `in ${told}`;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={moment(ms)} className="whitespace-nowrap">
+    <time dateTime={attribute(ms)} title={moment(ms)} className="whitespace-nowrap">
       {text}
     </time>
   );
@@ -57,8 +58,14 @@ function whole(ms: number): string {
   return span(Math.floor(ms / 1_000) * 1_000);
 }
 
+/** A moment as browsers read it; one beyond all dates has none. */
+export function attribute(ms: number): string | undefined {
+  return isDate(ms) ? new Date(ms).toISOString() : undefined;
+}
+
 /** A moment, exactly, in this person's own time zone. */
 export function moment(ms: number): string {
+  if (!isDate(ms)) return `${ms} ms`;
   const at = new Date(ms);
   const pad = (part: number) => String(part).padStart(2, "0");
   const date = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;

@@ -104,7 +104,17 @@ export function moment(atMs: number, nowMs: number): string {
   return `${clock(atMs)} (${away >= 0 ? `in ${span(away)}` : `${span(-away)} ago`})`;
 }
 
+/** The last moment that is told as a date: beyond the year 9999 there are none (as in
+    src/bailiwick/phrases/times.py), and far beyond it even this clock throws. */
+const LAST_MS = Date.UTC(9999, 11, 31);
+
+/** Whether a moment can be told as a date. */
+export function isDate(atMs: number): boolean {
+  return atMs >= 0 && atMs <= LAST_MS;
+}
+
 export function clock(atMs: number): string {
+  if (!isDate(atMs)) return `${atMs} ms`;
   const at = new Date(atMs);
   const east = -at.getTimezoneOffset();
   const pad = (part: number) => String(part).padStart(2, "0");

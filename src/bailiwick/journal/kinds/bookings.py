@@ -59,6 +59,13 @@ class BookingKinds:
         scope=PROJECT,
         body=BodySpec({"booking": NAME, "cause": Words((BookingEnd,))}),
     )
+    BOOKING_BEGUN = row(
+        "booking_begun",
+        178,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec({"booking": NAME}),
+    )
     SERIES_SET = row(
         "series_set",
         158,

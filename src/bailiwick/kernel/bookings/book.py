@@ -5,8 +5,10 @@ Rules:
 - No two bookings of one node overlap in time. So what a node's earliest booking allows is all that
   a term has to be asked about: a stranger's ends before it begins, its owner's before it ends.
 - A booking is there until the record of its end, whatever time it is.
-- A node of a booking is unused since the booking began, or since the last use of it ended,
-  whichever is later; while there is use of it, it is not. A lease of the owner is use of it if it
+- A node of a booking is unused since the record of its beginning, since the last use of it ended,
+  since it came to take leases, or since somebody began to lead, whichever is latest: only time
+  counts in which its owner could have used it. While there is use of it, or it takes no leases, it
+  is not. A lease of the owner is use of it if it
   holds GPUs, or the node has none: a job on the cores of a node keeps its GPUs from nobody. For a
   booking from before that was told apart, every lease of the owner is.
 - What is due next takes constant time, and a lease that begins or ends on a node which nobody has
@@ -124,7 +126,12 @@ class BookingBook:
         self.bookings: dict[str, Booking] = {}
         self.series: dict[str, BookingSeries] = {}
         self.left: dict[tuple[str, str], int] = {}
-        """By booking and node, when the last use of it ended, if the booking was on."""
+        """By booking and node, when the last use of it ended, if the booking was on, or when it
+        could be used again."""
+        self.begun: dict[str, int] = {}
+        """When the record said of a booking that it is on; told of those that wait for nobody."""
+        self._closed: set[str] = set()
+        """Nodes that take no leases, or are gone; it follows from the ledger."""
         self.mentions = 0
         """Nodes of all bookings, each as often as it is booked."""
         self.changes = 0
@@ -134,6 +141,8 @@ class BookingBook:
         self._by_node: dict[str, list[tuple[int, str]]] = {}
         self._due: list[BookingDue] = []
         """A heap; what is not so any more is thrown away when it comes up."""
+        self._waits: list[BookingDue] = []
+        """The same of nodes that are given back."""
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -166,11 +175,10 @@ class BookingBook:
         return (booking, node) in self._held
 
     def unused_since(self, booking: str, node: str) -> int | None:
-        """Since when no lease uses it; not before the booking's beginning."""
-        if self.is_used(booking, node):
+        """Since when no lease uses it, though one could; ``None`` for not now."""
+        if self.is_used(booking, node) or node in self._closed or booking not in self.begun:
             return None
-        starts_ms = self.bookings[booking].starts_ms
-        return max(starts_ms, self.left.get((booking, node), 0))
+        return max(self.begun[booking], self.left.get((booking, node), 0))
 
     def given_back_at(self, booking: Booking, node: str) -> int | None:
         """When a node is given back if nothing begins there; ``None`` for not before the end."""
@@ -181,17 +189,25 @@ class BookingBook:
         return at_ms if at_ms < booking.ends_ms else None
 
     def next_due(self) -> BookingDue | None:
-        """What time brings about first."""
-        while self._due and not self._is_so(self._due[0]):
-            heappop(self._due)
-        return self._due[0] if self._due else None
+        """The booking that begins or is over first."""
+        return self._first(self._due)
+
+    def next_unused(self) -> BookingDue | None:
+        """The node that is given back first, if nothing begins there."""
+        return self._first(self._waits)
+
+    def _first(self, heap: list[BookingDue]) -> BookingDue | None:
+        while heap and not self._is_so(heap[0]):
+            heappop(heap)
+        return heap[0] if heap else None
 
     def _is_so(self, due: BookingDue) -> bool:
         booking = self.bookings.get(due.booking)
         if booking is None:
             return False
         if not due.node:
-            return due.at_ms == booking.ends_ms
+            begins = bool(booking.wait_ms) and booking.key not in self.begun
+            return due.at_ms == (booking.starts_ms if begins else booking.ends_ms)
         is_there = due.node in booking.nodes
         return is_there and due.at_ms == self.given_back_at(booking, due.node)
 
@@ -200,6 +216,7 @@ class BookingBook:
     def put(self, booking: Booking, held: Mapping[str, int]) -> None:
         """One more booking, of which so many leases use each node already."""
         self.bookings[booking.key] = booking
+        heappush(self._due, BookingDue(booking.starts_ms, booking.key))
         heappush(self._due, BookingDue(booking.ends_ms, booking.key))
         self._keep(booking, booking.nodes, held)
 
@@ -217,7 +234,34 @@ class BookingBook:
         """The booking is over."""
         booking = self.bookings[key]
         self._free(booking, booking.nodes)
+        self.begun.pop(key, None)
         del self.bookings[key]
+
+    def begin(self, key: str, *, at_ms: int) -> None:
+        """It is on, and who booked can use it."""
+        self.begun[key] = at_ms
+        for node in self.bookings[key].nodes:
+            self._push(self.bookings[key], node)
+
+    def resume(self, *, at_ms: int) -> None:
+        """Somebody leads again: until now nobody could use anything."""
+        for key in self.begun:
+            for node in self.bookings[key].nodes:
+                self._wait_anew(key, node, at_ms=at_ms)
+
+    def note_open(self, node: str, is_open: bool, *, at_ms: int) -> None:
+        """Whether a node takes leases now."""
+        if not is_open:
+            self._closed.add(node)
+        elif node in self._closed:
+            self._closed.discard(node)
+            for _, key in self._by_node.get(node, ()):
+                self._wait_anew(key, node, at_ms=at_ms)
+
+    def _wait_anew(self, key: str, node: str, *, at_ms: int) -> None:
+        if key in self.begun and not self.is_used(key, node):
+            self.left[key, node] = at_ms
+            self._push(self.bookings[key], node)
 
     def _keep(self, booking: Booking, nodes: tuple[str, ...], held: Mapping[str, int]) -> None:
         self.changes += 1
@@ -243,10 +287,10 @@ class BookingBook:
         at_ms = self.given_back_at(booking, node)
         if at_ms is None:
             return
-        heappush(self._due, BookingDue(at_ms, booking.key, node))
-        if len(self._due) > 2 * (self.mentions + len(self.bookings)) + 64:
-            self._due = list({each for each in self._due if self._is_so(each)})
-            heapify(self._due)
+        heappush(self._waits, BookingDue(at_ms, booking.key, node))
+        if len(self._waits) > 2 * self.mentions + 64:
+            self._waits = list({each for each in self._waits if self._is_so(each)})
+            heapify(self._waits)
 
     def lease_began(self, node: str, user: BookingUser) -> None:
         """A lease began on a node."""
@@ -291,11 +335,14 @@ class BookingBook:
         if not (bookings or series):
             return {}
         left = [[*key, at_ms] for key, at_ms in sorted(self.left.items())]
-        return {"bookings": bookings, "series": series, "left": left}
+        begun = [[key, at_ms] for key, at_ms in sorted(self.begun.items())]
+        found = {"bookings": bookings, "series": series, "left": left}
+        return found | ({"begun": begun} if begun else {})
 
     def load(self, plain: dict[str, Any], users: Mapping[str, Iterable[BookingUser]]) -> None:
         """Take up what :meth:`dump` told; whose leases are on booked nodes is known."""
         self.left = {(booking, node): at for booking, node, at in plain.get("left", ())}
+        self.begun = dict(plain.get("begun", ()))
         for row in plain.get("bookings", ()):
             name, tenant, project, starts_ms, ends_ms, nodes, ask, wait, text, of, back = row[:11]
             use = BookingUse(*row[11:]) if row[11:] else BookingUse.ANY_LEASE
@@ -306,6 +353,13 @@ class BookingBook:
             told = _load_ask(ask), *more, tuple(booked)
             found = BookingSeries(name, Owner(tenant, project), rule, *told)
             self.series[found.key] = found
+
+    def settle(self, closed: Iterable[str]) -> None:
+        """These nodes take no leases, or are gone."""
+        self._closed = set(closed)
+        for booking in self.bookings.values():
+            for node in booking.nodes:
+                self._push(booking, node)
 
 
 def used(booking: Booking, users: Mapping[str, Iterable[BookingUser]]) -> dict[str, int]:

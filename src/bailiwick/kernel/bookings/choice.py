@@ -2,18 +2,15 @@
 
 Rules:
 
-- A node counts if nothing that is known reaches into the time: no lease of somebody else, by its
-  term and what its teardown may take; no room that is being made for somebody; no window of
-  maintenance, from when it closes the node on; no other booking. Nobody ever leaves for a booking.
+- Which nodes count, and when each is free, is said in :mod:`.candidates`.
 - A node that a policy closes to the owner for ever does not count, and none whose GPUs his quota
   closes to him (:mod:`.limits`): nobody keeps from others what he cannot use. Which of these is the
   reason that there are too few is told.
-- A lease of the owner itself may reach into its booking, and not beyond its end.
-- A node that takes no leases counts only if a window of maintenance holds it: it comes back.
-- A number of nodes, or of GPUs, is of nodes that have GPUs. One without is booked by name.
 - So many nodes: those with the fewest GPUs. So many GPUs: whole nodes with the fewest GPUs beyond
   what was asked, of such choices the one with the fewest nodes. Then by name: the same state gives
   the same nodes.
+- Where these would be above the quota, others are looked for: no more of a limited generation than
+  fit, and first of all nodes that count already, because the owner has booked them nearby.
 - If there are too few, it is told how many there are, and the earliest time from which on there
   would be enough by what is known.
 """
@@ -21,58 +18,36 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Final, NamedTuple
 
 from bailiwick.kernel.bookings.book import Booking
+from bailiwick.kernel.bookings.candidates import (
+    FOREVER_MS,
+    BarredSpan,
+    Candidate,
+    GpuCounts,
+    candidates,
+    lost_nodes,
+)
 from bailiwick.kernel.bookings.commands import BOOKED_NODES_MAX, BookingAsk
 from bailiwick.kernel.bookings.limits import (
     BookedAmounts,
+    BookedAtOnce,
     BookedBeside,
     QuotaShort,
     beyond_quota,
+    beyond_with,
     booked_beside,
     closed_by_quota,
     counted_of,
     room_left,
+    times_counted,
 )
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.spelling import labels_from
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.ending import is_confirmed
-from bailiwick.scheduler.node_state import NodeEntry
-from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.values import ProjectId, TenantId
 from bailiwick.vocab.words import HardwareGeneration
-
-FOREVER_MS: Final = 2**62
-
-
-class BarredSpan(NamedTuple):
-    """Times at which a booking cannot begin: after the first, and before the second."""
-
-    after_ms: int
-    before_ms: int
-
-
-class Candidate(NamedTuple):
-    """A node that is suitable, if it is free."""
-
-    node: str
-    weight: int
-    """What it counts for: its suitable GPUs, or one."""
-    gpus: int
-    barred: tuple[BarredSpan, ...]
-    counter: Mapping[HardwareGeneration, int] = MappingProxyType({})
-    """All its GPUs."""
-    is_closed: bool = False
-    """Whether a policy closes it to the owner for ever."""
-
-    def is_free(self, starts_ms: int) -> bool:
-        """Whether a booking can begin then."""
-        return not any(after < starts_ms < before for after, before in self.barred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +85,7 @@ def choose(
     ``instead_of`` is a booking which would have them beside those that it does not lack, and
     ``without`` are keys of bookings that would be off by then.
     """
-    starts_ms, ends_ms = during
+    starts_ms, _ = during
     gone = (*without, *(() if instead_of is None else (instead_of.key,)))
     kept = () if instead_of is None else _kept(state, instead_of)
     beside = booked_beside(state, owner=owner, during=during, without=gone, kept=kept)
@@ -118,10 +93,10 @@ def choose(
     above = beyond_quota(_least(state, ask), beside)
     if above is not None:
         return BookingChoice((), wanted, 0, 0, None, above)
-    length_ms = ends_ms - starts_ms
-    every = list(_candidates(state, ask, owner=owner, length_ms=length_ms, without=without))
+    every = list(candidates(state, ask, owner=owner, during=during, without=without))
     opens = [each for each in every if not each.is_closed]
-    there = [each for each in opens if ask.nodes or not closed_by_quota(each.counter, beside)]
+    is_any = bool(ask.nodes) or not any(each.listed for each in beside)
+    there = [each for each in opens if is_any or not closed_by_quota(each.counter, beside)]
     free = [each for each in there if each.is_free(starts_ms)]
     nodes, above = _chosen_within(state, ask, free, beside=beside)
     found = BookingChoice(
@@ -150,48 +125,93 @@ def _chosen_within(
 ) -> tuple[tuple[str, ...], QuotaShort | None]:
     """The best nodes that are within the quota, or the limit that the best of all are above."""
     best = _chosen(ask, free)
-    above = beyond_quota(counted_of(state, best), beside)
+    above = beyond_with(state, best, beside=beside)
     if above is None:
         return best, None
-    others = () if ask.nodes else _chosen(ask, _within(free, beside))
-    if others and beyond_quota(counted_of(state, others), beside) is None:
-        return others, None
+    for others in () if ask.nodes else _thrifty(ask, free, beside=beside):
+        if others and beyond_with(state, others, beside=beside) is None:
+            return others, None
     return (), above
 
 
-def _within(free: Sequence[Candidate], beside: Sequence[BookedBeside]) -> list[Candidate]:
+def _thrifty(
+    ask: BookingAsk, free: Sequence[Candidate], *, beside: Sequence[BookedBeside]
+) -> Iterator[tuple[str, ...]]:
+    """Choices that cost less of the quota than the best."""
+    known = times_counted(beside)
+    fit = _within(free, beside, known=known)
+    yield _chosen(ask, fit)
+    for there in (free, fit) if known else ():
+        yield _with_known(ask, there, known=known)
+
+
+def _with_known(ask: BookingAsk, free: Sequence[Candidate], known: Counter[str]) -> tuple[str, ...]:
+    """Those first that count already; only what they lack is chosen of the others."""
+    counted = [each for each in free if known[each.node]]
+    others = [each for each in free if not known[each.node]]
+    counted.sort(key=lambda each: (-known[each.node], each.gpus, each.node))
+    if ask.count:
+        taken, lacks = counted[: ask.count], replace(ask, count=max(ask.count - len(counted), 1))
+        is_enough = len(counted) >= ask.count
+    else:
+        taken, lacks = counted, replace(ask, gpus=max(ask.gpus - _weight(counted), 1))
+        is_enough = _weight(counted) >= ask.gpus
+    if is_enough:
+        return tuple(sorted(each.node for each in taken)) if ask.count else _chosen(ask, taken)
+    more = _chosen(lacks, others)
+    nodes = tuple(sorted((*(each.node for each in taken), *more)))
+    return nodes if more and len(nodes) <= BOOKED_NODES_MAX else ()
+
+
+def _within(
+    free: Sequence[Candidate], beside: Sequence[BookedBeside], *, known: Counter[str]
+) -> list[Candidate]:
     """Of a generation that quota limits, no more than fit; the smallest nodes first."""
     room = room_left({each for one in free for each in one.counter}, beside)
     if not room:
         return list(free)
     found = []
     for each in sorted(free, key=lambda one: (one.weight, one.gpus, one.node)):
-        if all(count <= room.get(generation, count) for generation, count in each.counter.items()):
+        if known[each.node]:
+            found.append(each)
+        elif all(n <= room.get(generation, n) for generation, n in each.counter.items()):
             found.append(each)
             for generation in room:
                 room[generation] -= each.counter.get(generation, 0)
     return found
 
 
-def _least(state: State, ask: BookingAsk) -> BookedAmounts:
-    """The least that quota would count, whichever nodes are chosen."""
+def _least(state: State, ask: BookingAsk) -> Callable[[BookedAtOnce], BookedAmounts]:
+    """The least that quota would count beside what counts already, whichever nodes are chosen."""
     if ask.nodes:
-        return counted_of(state, ask.nodes)
-    labels = labels_from(ask.labels)
-    sizes = (
-        (_suitable(ask, entry), len(entry.capacity.gpus))
-        for entry in state.ledger.entries.values()
-        if _suitable(ask, entry) and entry.has_labels(labels)
-    )
-    least, gpus = ask.gpus, ask.gpus
-    if ask.count:
-        found = list(sizes)
-        least = sum(sorted(each for each, _ in found)[: ask.count])
-        gpus = sum(sorted(each for _, each in found)[: ask.count])
-    by_generation = Counter[HardwareGeneration]()
-    if ask.generation is not None:
-        by_generation[ask.generation] = least
-    return BookedAmounts(gpus, by_generation)
+        return lambda booked: counted_of(state, set(ask.nodes) - booked.nodes)
+    sizes = list[tuple[int, int, str]]()
+
+    def least(booked: BookedAtOnce) -> BookedAmounts:
+        if not sizes:
+            sizes.extend(_sizes(state, ask))
+        own = [each for each in sizes if each[2] in booked.nodes]
+        fewest = gpus = max(ask.gpus - sum(weight for weight, _, _ in own), 0)
+        if ask.count:
+            others = [each for each in sizes if each[2] not in booked.nodes]
+            lacks = max(ask.count - len(own), 0)
+            fewest = sum(sorted(weight for weight, _, _ in others)[:lacks])
+            gpus = sum(sorted(count for _, count, _ in others)[:lacks])
+        by_generation = Counter[HardwareGeneration]()
+        if ask.generation is not None:
+            by_generation[ask.generation] = fewest
+        return BookedAmounts(gpus, by_generation)
+
+    return least
+
+
+def _sizes(state: State, ask: BookingAsk) -> Iterator[tuple[int, int, str]]:
+    """Of each node that is suitable: how many of its GPUs are, how many it has, and its name."""
+    labels, gpus = labels_from(ask.labels), GpuCounts(ask)
+    for name, entry in state.ledger.entries.items():
+        suitable, total, _ = gpus.of(entry)
+        if suitable and entry.has_labels(labels):
+            yield suitable, total, str(name)
 
 
 def _kept(state: State, booking: Booking) -> list[str]:
@@ -279,108 +299,3 @@ def _merged(barred: Sequence[BarredSpan], from_ms: int) -> list[tuple[int, int]]
         if first <= last:
             found.append((first, last))
     return found
-
-
-# -- what is known of nodes --------------------------------------------------------------------
-
-
-def _candidates(
-    state: State, ask: BookingAsk, *, owner: Owner, length_ms: int, without: Collection[str]
-) -> Iterator[Candidate]:
-    entries, labels = state.ledger.entries, labels_from(ask.labels)
-    claimed = {seat.node for claim in state.claims.values() for seat in claim.seats}
-    forbidden = _forbidden_to(state, owner)
-    for name in ask.nodes or entries:
-        entry = state.ledger.entry(name)
-        suitable = _suitable(ask, entry)
-        if not ask.nodes and not (suitable and entry.has_labels(labels)):
-            continue
-        node = str(name)
-        if not comes_back(state, entry) or node in claimed:
-            continue
-        weight = suitable if ask.gpus else 1
-        spans = barred_by(state, node, owner=owner, length_ms=length_ms, without=without)
-        barred = tuple(spans)
-        counter = Counter(gpu.generation for gpu in entry.capacity.gpus)
-        yield Candidate(node, weight, counter.total(), barred, counter, forbidden(entry))
-
-
-def _forbidden_to(state: State, owner: Owner) -> Callable[[NodeEntry], bool]:
-    """Whether a policy closes a node for ever to work of this owner that has no labels."""
-    tenant, project = TenantId(str(owner.tenant)), ProjectId(str(owner.project))
-    asks = PlacementRequest(tenant=tenant, project=project, cpu_cores=1)
-    found = (policy.nodes_ever(asks) for policy in state.guards.policies)
-    opens = [nodes for nodes in found if nodes is not None]
-    return lambda entry: any(entry.handle not in nodes for nodes in opens)
-
-
-def still_wanted(state: State, booking: Booking) -> BookingAsk | None:
-    """What a booking that has not begun lacks, since nodes of it will not be there for it.
-
-    Nothing if it has all that it asked for. Nodes that were asked for by name have no others.
-    """
-    ask, lost = booking.ask, lost_nodes(state, booking)
-    good = [state.ledger.entry(node) for node in booking.nodes if node not in lost]
-    if ask.nodes or (ask.count and not lost):
-        return None
-    if ask.count:
-        return replace(ask, count=len(lost))
-    lacks = ask.gpus - sum(_suitable(ask, each) for each in good)
-    return replace(ask, gpus=lacks) if lacks > 0 else None
-
-
-def lost_nodes(state: State, booking: Booking) -> tuple[str, ...]:
-    """The nodes of a booking that are gone, take no work, or are maintained while it is on.
-
-    So is a machine that came back without any GPU that was asked for.
-    """
-    return tuple(node for node in booking.nodes if not _serves(state, booking, node))
-
-
-def _serves(state: State, booking: Booking, node: str) -> bool:
-    if node not in state.ledger:
-        return False
-    entry, ask = state.ledger.entry(node), booking.ask
-    if not comes_back(state, entry) or not (ask.nodes or _suitable(ask, entry)):
-        return False
-    windows = state.maintenance.windows_of(node)
-    return not any(booking.overlaps(each.closes_ms, each.ends_ms) for each in windows)
-
-
-def _suitable(ask: BookingAsk, entry: NodeEntry) -> int:
-    """How many of its GPUs are of the generation that was asked for."""
-    gpus = entry.capacity.gpus
-    if ask.generation is None:
-        return len(gpus)
-    return sum(gpu.generation is ask.generation for gpu in gpus)
-
-
-def comes_back(state: State, entry: NodeEntry) -> bool:
-    """Whether the node takes leases, or will when the maintenance that holds it is over."""
-    if entry.takes_leases:
-        return True
-    return entry.id in state.maintenance.held and not (entry.quarantined or entry.gated)
-
-
-def barred_by(
-    state: State, node: str, *, owner: Owner, length_ms: int, without: Collection[str] = ()
-) -> Iterator[BarredSpan]:
-    """When no booking of such a length can begin on a node."""
-    for lease_id in state.leases_on(node):
-        ends_ms = _gone_by(state, lease_id)
-        own = state.owner_of(lease_id) == owner and ends_ms < FOREVER_MS
-        yield BarredSpan(-1, ends_ms - length_ms if own else ends_ms)
-    for window in state.maintenance.windows_of(node):
-        yield BarredSpan(window.closes_ms - length_ms, window.ends_ms)
-    for booking in state.bookings.bookings_of(node):
-        if booking.key in without:
-            continue
-        yield BarredSpan(booking.starts_ms - length_ms, booking.ends_ms)
-
-
-def _gone_by(state: State, lease_id: int) -> int:
-    """When a lease's room is free at the latest; one that may get its old term back has that."""
-    if lease_id in state.fenced:
-        return FOREVER_MS
-    ends_ms = max(state.fields(lease_id).expires_ms, state.terms.get(lease_id, 0))
-    return ends_ms + (state.settings.teardown_ms if is_confirmed(state, lease_id) else 0)

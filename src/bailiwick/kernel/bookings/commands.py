@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from bailiwick.journal.fields import INTEGER_MAX, LABELS, NAMES, TEXT
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind, check_name
+from bailiwick.vocab.values import AHEAD_DAYS_MAX, check_integer, check_kind, check_name
 from bailiwick.vocab.words import HardwareGeneration
 
 DAY_MS: Final = 86_400_000
@@ -28,8 +28,10 @@ LABELS_MAX: Final = 16
 BOOKING_NAME_MAX, SERIES_NAME_MAX = 48, 38
 """Characters: a booking of a series has its name and a date."""
 
+LENGTH_MIN_MS: Final = 300_000
+"""What people may ask for. A shorter booking can be decided on: journals from before hold some."""
+
 LENGTH_MAX_MS: Final = 31 * DAY_MS
-AHEAD_DAYS_MAX: Final = 366
 RULE_MAX: Final = 256
 
 

@@ -23,6 +23,15 @@ def load(state: State, plain: Plain) -> None:
     stand_guard(state)
 
 
+def settle(state: State, plain: Plain) -> None:
+    """Which nodes take no leases: their modes are there by now."""
+    del plain
+    entries = state.ledger.entries
+    closed = {str(name) for name, entry in entries.items() if not entry.takes_leases}
+    gone = (node for node in state.bookings.booked_nodes() if node not in entries)
+    state.bookings.settle(closed.union(gone))
+
+
 def users_on(state: State, node: str) -> list[BookingUser]:
     """Whose leases are on a node, each once for each."""
     if node not in state.ledger.entries:
@@ -42,7 +51,13 @@ def user_of(state: State, lease_id: int) -> BookingUser:
 def repair(plain: Plain, clock: ClockRepair) -> None:
     """What was booked stays booked: its times are people's, and not the journal's.
 
-    When nodes were left was counted by the wrong time.
+    When nodes were left was counted by the wrong time. What began by the wrong time and is ahead
+    begins again.
     """
-    for row in plain.get("bookings", {}).get("left", ()):
+    told = plain.get("bookings", {})
+    starts = {"/".join((row[1], row[2], row[0])): row[3] for row in told.get("bookings", ())}
+    for row in told.get("left", ()):
         row[-1] = clock.past(row[-1])
+    if "begun" in told:
+        begun = [row for row in told["begun"] if starts[row[0]] <= clock.after_ms]
+        told["begun"] = [[key, clock.past(at_ms)] for key, at_ms in begun]

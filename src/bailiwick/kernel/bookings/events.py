@@ -85,6 +85,24 @@ class BookingNodesChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class BookingBegun:
+    """It is on, and who booked can use it: from here on it counts how long a node is unused."""
+
+    kind: ClassVar = RecordKind.BOOKING_BEGUN
+    owner: Owner
+    booking: str
+
+    def body(self) -> Body:
+        """Its name."""
+        return {"booking": str(self.booking)}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["booking"])
+
+
+@dataclass(frozen=True, slots=True)
 class BookingEnded:
     """There is no such booking any more, and why."""
 
@@ -153,7 +171,9 @@ class SeriesWithdrawn:
         return cls(owner, body["series"])
 
 
-BookingEvent: TypeAlias = Booked | BookingNodesChanged | BookingEnded | SeriesSet | SeriesWithdrawn
+BookingEvent: TypeAlias = (
+    Booked | BookingNodesChanged | BookingBegun | BookingEnded | SeriesSet | SeriesWithdrawn
+)
 
 
 def _asked(ask: BookingAsk) -> Body:

@@ -95,14 +95,14 @@ def _above_quota(name: str, above: QuotaShort) -> BookingRefused:
         case _:
             assert_never(above)
     why = (
-        f"{spell(above.requested)} {what} with {spell(above.used)} booked for the same time are "
-        f"more than the {spell(above.limit)} of the quota of {above.scope}"
+        f"{spell(above.requested)} {what} with {spell(above.used)} booked within one longest term "
+        f"of that time are more than the {spell(above.limit)} of the quota of {above.scope}"
     )
     return BookingRefused(
         BookingRefusal.ABOVE_QUOTA,
         name,
         why,
-        hint="book less, or have the quota raised",
+        hint="book less or the same nodes again, or have the quota raised",
         scope=f"{above.scope}",
         limit=above.limit,
         booked=above.used,

@@ -5,9 +5,12 @@ Rules:
 - A booking's nodes are chosen when it is made (:mod:`.choice`), and sealed by name. Nobody ever has
   to leave for one: where too few nodes are free it is refused, with the numbers and the earliest
   time at which it could begin.
+- It begins later than now, and not so far ahead that nobody plans for it.
 - It is within its owner's quota (:mod:`.limits`), and a tenant has at most
   :data:`TENANT_BOOKINGS_MAX` at a time, by at most :data:`TENANT_SERIES_MAX` series.
-- While it is on, a node that its owner does not use for as long as the booking waits is given back.
+- The first tick from the beginning on seals that it has begun: until then nobody could use it. Then
+  a node that its owner does not use for as long as the booking waits is given back, after who waits
+  in the line was looked at, so that he is not late for it.
   When the last one is, the booking is over. What counts as use is said in :mod:`.book`.
 - A booking that was missed as a whole is over, and nothing else.
 - By a series every time is booked once: what was cancelled is not booked again. One that could not
@@ -24,7 +27,8 @@ from typing import Final, assert_never
 from bailiwick.kernel.bookings import commands as cmd
 from bailiwick.kernel.bookings import events as ev
 from bailiwick.kernel.bookings.book import Booking, BookingSeries, booking_key, used
-from bailiwick.kernel.bookings.choice import choose, lost_nodes, still_wanted
+from bailiwick.kernel.bookings.candidates import lost_nodes, still_wanted
+from bailiwick.kernel.bookings.choice import choose
 from bailiwick.kernel.bookings.dump import users_on
 from bailiwick.kernel.bookings.guard import stand_guard
 from bailiwick.kernel.bookings.refusals import check_chosen
@@ -33,7 +37,8 @@ from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.vocab.bookings import BookingChange, BookingEnd, BookingPhase, BookingUse
-from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
+from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
+from bailiwick.vocab.values import check_ahead
 
 BOOKINGS_MAX: Final = 2_000
 BOOKED_MENTIONS_MAX: Final = 100_000
@@ -91,10 +96,7 @@ def check_bookable(
     key = booking_key(owner, command.booking)
     if key in book.bookings and key not in without:
         raise Conflict("booking", command.booking, "is booked already", hint="cancel it first")
-    if command.starts_ms <= now_ms:
-        expected = f"later than now, which is {now_ms}"
-        error = InvalidValue("starts_ms", command.starts_ms, expected)
-        raise error.with_times(starts_ms=command.starts_ms, now_ms=now_ms)
+    check_ahead("starts_ms", command.starts_ms, now_ms=now_ms)
     _check_open(state, owner)
     for node in command.nodes:
         state.ledger.entry(node)
@@ -207,7 +209,7 @@ def planned_by(state: State, owner: Owner, *, series: str, now_ms: int) -> list[
 
 
 def keep_bookings(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
-    """End bookings that are over, and give back nodes that nobody uses."""
+    """Begin bookings, and end those that are over."""
     book = state.bookings
     for _ in range(limit if book.bookings else 0):
         due = book.next_due()
@@ -216,7 +218,18 @@ def keep_bookings(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         booking = book.bookings[due.booking]
         if now_ms >= booking.ends_ms:
             yield ev.BookingEnded(booking.owner, booking.id, BookingEnd.OVER)
-            continue
+        else:
+            yield ev.BookingBegun(booking.owner, booking.id)
+
+
+def give_back_nodes(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Give back nodes that nobody uses."""
+    book = state.bookings
+    for _ in range(limit if book.begun else 0):
+        due = book.next_unused()
+        if due is None or due.at_ms > now_ms:
+            return
+        booking = book.bookings[due.booking]
         unused = [n for n in booking.nodes if _is_unused(state, booking, n, now_ms=now_ms)]
         if len(unused) == len(booking.nodes):
             yield ev.BookingEnded(booking.owner, booking.id, BookingEnd.UNUSED)
@@ -268,6 +281,10 @@ def _changed(state: State, event: ev.BookingNodesChanged, at_ms: int) -> None:
     state.bookings.change(key, removed=event.removed, added=added)
 
 
+def _begun(state: State, event: ev.BookingBegun, at_ms: int) -> None:
+    state.bookings.begin(booking_key(event.owner, event.booking), at_ms=at_ms)
+
+
 def _ended(state: State, event: ev.BookingEnded, at_ms: int) -> None:
     del at_ms
     state.bookings.drop(booking_key(event.owner, event.booking))
@@ -289,6 +306,7 @@ def _withdrawn(state: State, event: ev.SeriesWithdrawn, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     ev.Booked: _booked,
     ev.BookingNodesChanged: _changed,
+    ev.BookingBegun: _begun,
     ev.BookingEnded: _ended,
     ev.SeriesSet: _set,
     ev.SeriesWithdrawn: _withdrawn,
@@ -352,6 +370,7 @@ def _setting(event: ev.SeriesSet) -> cmd.SetSeries:
 CAUSES: Mapping[type, Cause] = {
     ev.Booked: _booking,
     ev.BookingNodesChanged: _replacing,
+    ev.BookingBegun: lambda event: None,
     ev.BookingEnded: _ending,
     ev.SeriesSet: _setting,
     ev.SeriesWithdrawn: lambda event: cmd.WithdrawSeries(event.series, *_names(event.owner)),

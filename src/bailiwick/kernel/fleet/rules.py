@@ -243,6 +243,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     state.maintenance.away.pop(event.node, None)
     state.health.join(event.node)
     state.guards.fleet_changed(event.node)
+    state.note_open(event.node)
 
 
 def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
@@ -261,6 +262,7 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
     state.mig.forget_node(event.node)
     state.health.leave(event.node)
     state.guards.fleet_changed(event.node)
+    state.note_open(event.node)
 
 
 def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:
@@ -268,6 +270,7 @@ def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:
     state.maintenance.note_mode(event.node, event.after)
     state.mig.note_mode(event.node, event.after, at_ms=at_ms)
     state.health.note_mode(event.node, event.after)
+    state.note_open(event.node)
     if event.after is NodeMode.RETURNING and state.health.stays_closed(event.node):
         state.maintenance.releasing.discard(event.node)
     state.draining.pop(event.node, None)
@@ -301,7 +304,7 @@ def _settings(state: State, event: ev.SettingsChanged, at_ms: int) -> None:
 
 
 def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
-    del at_ms
+    state.bookings.resume(at_ms=at_ms)
     if event.epoch <= state.epoch:
         raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
     state.epoch = event.epoch

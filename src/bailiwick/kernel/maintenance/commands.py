@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from bailiwick.journal.fields import INTEGER_MAX, LABELS, NAMES, TEXT
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_name
+from bailiwick.vocab.values import AHEAD_DAYS_MAX, check_integer, check_name
 
 DAY_MS: Final = 86_400_000
 NODES_MAX: Final = 512
@@ -24,7 +24,6 @@ WINDOW_NAME_MAX, CALENDAR_NAME_MAX = 48, 38
 
 LENGTH_MAX_MS: Final = 90 * DAY_MS
 LEAD_MAX_MS: Final = 7 * DAY_MS
-AHEAD_DAYS_MAX: Final = 366
 RULE_MAX: Final = 256
 
 

@@ -35,10 +35,11 @@ from bailiwick.kernel.maintenance.guard import stand_guard
 from bailiwick.kernel.slice import Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.ending import active_with_gangs, evict, is_confirmed
-from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
+from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
 from bailiwick.vocab.health import NodeTestCause, NodeTestOutcome
 from bailiwick.vocab.maintenance import WindowEnd, WindowPhase
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import check_ahead
 from bailiwick.vocab.words import PreemptionReason, Priority
 
 WINDOWS_MAX: Final = 2_000
@@ -75,8 +76,7 @@ def _plan(state: State, command: cmd.PlanWindow, *, now_ms: int) -> Iterator[Eve
     book = state.maintenance
     if command.window in book.windows:
         raise Conflict("window", command.window, "is planned already", hint="cancel it first")
-    if command.starts_ms <= now_ms:
-        raise InvalidValue("starts_ms", command.starts_ms, f"later than now, which is {now_ms}")
+    check_ahead("starts_ms", command.starts_ms, now_ms=now_ms)
     for node in command.nodes:
         state.ledger.entry(node)
     if command.calendar is not None:

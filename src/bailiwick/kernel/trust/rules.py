@@ -242,6 +242,7 @@ def _quarantined(state: State, event: ev.NodeQuarantined, at_ms: int) -> None:
     why = Quarantined(event.reason, event.evidence, at_ms, state.size)
     state.trust.quarantine(event.node, why)
     state.ledger.set_quarantine(event.node, True)
+    state.note_open(event.node)
 
 
 def _lifted(state: State, event: ev.NodeQuarantineLifted, at_ms: int) -> None:
@@ -253,6 +254,7 @@ def _lifted(state: State, event: ev.NodeQuarantineLifted, at_ms: int) -> None:
     if event.node in state.ledger:
         state.ledger.set_quarantine(event.node, False)
         gate(state, event.node)
+        state.note_open(event.node)
 
 
 def gate(state: State, node: str) -> None:
@@ -264,6 +266,7 @@ def gate(state: State, node: str) -> None:
         state.ledger.set_attested(node, labels)
     if entry.gated is not gated:
         state.ledger.set_gate(node, gated)
+        state.note_open(node)
 
 
 def _seen(state: State, node: str) -> tuple[bool, dict[str, str]]:

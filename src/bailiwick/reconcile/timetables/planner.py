@@ -26,6 +26,9 @@ EVERY_S: Final = 30.0
 PLANNED_MAX: Final = 64
 """What one look plans."""
 
+LOOK_MAX_S: Final = 2.0
+"""How long one look goes on before it leaves the rest to the next, where that can take long."""
+
 
 @dataclass(frozen=True, slots=True)
 class DueTime:

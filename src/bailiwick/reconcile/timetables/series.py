@@ -4,10 +4,9 @@ Rules:
 
 - A booking is named by its series and its local date, and every series knows which of its times it
   has booked. So a leader that comes after another books none twice, and none that was cancelled.
-- A time that cannot be booked is tried again until it begins, while later ones are booked: first at
-  the next look, then after twice as long each time, up to an hour, and sooner as it comes nearer.
-  A series that is set anew begins anew. It is looked up before anything is asked of the kernel, and
-  said once.
+- A time that cannot be booked is tried again until it begins, less and less often
+  (:mod:`.patience`), while later ones are booked. A series that is set anew begins anew. It is
+  looked up before anything is asked of the kernel, and said once.
 - One look takes a bounded time and tries a bounded number of times, and a smaller one of one series
   in vain. Where there are more, the next look goes on where it ended: a series that can never be
   booked hinders no other.
@@ -28,7 +27,8 @@ from bailiwick.kernel.bookings.book import BookingSeries
 from bailiwick.kernel.bookings.commands import BookingAsk
 from bailiwick.kernel.bookings.refusals import BookingRefused
 from bailiwick.phrases.times import told_time
-from bailiwick.reconcile.timetables.planner import EVERY_S, DueTime, Sayings
+from bailiwick.reconcile.timetables.patience import Patience, patience_after
+from bailiwick.reconcile.timetables.planner import LOOK_MAX_S, DueTime, Sayings
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.bookings import (
@@ -46,16 +46,6 @@ TRIED_MAX: Final = 256
 IN_VAIN_MAX: Final = 32
 """Times of one series that one look tries in vain."""
 
-LOOK_MAX_S: Final = 2.0
-"""How long one look goes on before it leaves the rest to the next."""
-
-AGAIN_FIRST_MS: Final = int(EVERY_S * 1000)
-AGAIN_MAX_MS: Final = 3_600_000
-"""After how long a time is tried again: at first, and at most."""
-
-NEARER: Final = 8
-"""It is tried at least so often in what is left until it begins, if that is not too often."""
-
 
 class _Time(NamedTuple):
     """Which time of which series."""
@@ -67,9 +57,7 @@ class _Time(NamedTuple):
 class _Lack(NamedTuple):
     """A time that could not be booked when it was last tried."""
 
-    wait_ms: int
-    again_ms: int
-    """When it is tried again."""
+    patience: Patience
     is_of_nodes: bool
     """Whether too few nodes are free, and nothing else is in the way."""
 
@@ -164,7 +152,7 @@ class SeriesTimes:
 
     def _is_due(self, time: _Time) -> bool:
         lack = self._lacks.get(time)
-        return lack is None or lack.again_ms <= self._now_ms
+        return lack is None or lack.patience.again_ms <= self._now_ms
 
     def _missing(self, series: BookingSeries) -> list[Occurrence]:
         try:
@@ -176,16 +164,12 @@ class SeriesTimes:
     def _lack(self, time: _Time, error: BailiwickError) -> None:
         before = self._lacks.get(time)
         is_of_nodes = isinstance(error, BookingRefused) and error.reason is _TOO_FEW
-        self._lacks[time] = self._later(time, before, is_of_nodes)
+        waited = None if before is None else before.patience
+        patience = patience_after(waited, starts_ms=time.starts_ms, now_ms=self._now_ms)
+        self._lacks[time] = _Lack(patience, is_of_nodes)
         if before is None:
             starts, why = told_time(time.starts_ms), told_hindrance(error)
             self._say(f"series {time.series} is not booked for {starts} UTC: {why}")
-
-    def _later(self, time: _Time, before: _Lack | None, is_of_nodes: bool) -> _Lack:
-        """When to try again what was tried in vain."""
-        wait_ms = AGAIN_FIRST_MS if before is None else min(2 * before.wait_ms, AGAIN_MAX_MS)
-        nearer_ms = max((time.starts_ms - self._now_ms) // NEARER, AGAIN_FIRST_MS)
-        return _Lack(wait_ms, self._now_ms + min(wait_ms, nearer_ms), is_of_nodes)
 
     def _forget(self, series: dict[str, BookingSeries]) -> None:
         """What has begun, was booked, or whose series is gone or another, is not waited for."""
