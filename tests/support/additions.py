@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.waiting import WAIT_S
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 PACKAGE = "bailiwick"
@@ -95,7 +97,7 @@ class Copy:
             [sys.executable, "-c", _CHECK + program, str(self._root)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=2 * WAIT_S,  # all of the package is compiled first
             check=False,
             cwd=self._root,
             # The copy before all else; behind it what tests share, to build a server with.
