@@ -47,10 +47,11 @@ def replayed(lines: list[bytes]) -> Kernel:
 
 def test_there_are_some() -> None:
     bookings = ["bookings-155", "bookings-174"]
-    assert [*bookings, "busy-5-guarded", "busy-7", "money-3", "people-9"] == NAMES
+    others = ["busy-5-guarded", "busy-7", "money-3", "people-9", "windows-150"]
+    assert [*bookings, *others] == NAMES
 
 
-@pytest.mark.parametrize("name", ["bookings-155", "bookings-174"])
+@pytest.mark.parametrize("name", ["bookings-155", "bookings-174", "windows-150"])
 def test_the_state_is_what_it_was_byte_for_byte(name: str) -> None:
     journal, snapshot = (
         gzip.decompress((FOLDER / f"{name}.{kind}.gz").read_bytes())

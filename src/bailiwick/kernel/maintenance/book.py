@@ -75,6 +75,11 @@ class Calendar:
     planned_ms: int
     """No window is planned that begins at this time or before: it was, or it is too late."""
 
+    def plans_as(self, other: Calendar) -> bool:
+        """Whether it plans the same as another: all but how far ahead, and the text."""
+        mine, others = ((c.rule, c.nodes, c.labels, c.lead_ms) for c in (self, other))
+        return mine == others
+
     @property
     def ahead_ms(self) -> int:
         """How far ahead windows are announced."""
