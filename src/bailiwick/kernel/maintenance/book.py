@@ -244,7 +244,8 @@ class MaintenanceBook:
         """How many nodes should be back: their window is over, and they are not."""
         over = {w.id for w in self.windows.values() if now_ms >= w.ends_ms}
         kept = sum(bool(names & over) for names in self.held.values()) if over else 0
-        return kept + sum(now_ms >= ends_ms for ends_ms in self.away.values())
+        # It is told for so long whatever else happens: they are forgotten only by a window's end.
+        return kept + sum(at <= now_ms < at + AWAY_MS for at in self.away.values())
 
     def _note_times(self, window: PlannedWindow) -> None:
         insort(self._dues, (window.next_ms, window.id))
