@@ -44,7 +44,7 @@ TERMS = {"grace_ms": 5_000, "booking_wait_ms": 4 * MINUTE, "term_max_ms": 60 * M
 OWNERS = (("t0", "class"), ("t0", "runs"), ("t1", "class"))
 
 
-def booked_nodes(seed: int = 182) -> Campus:
+def booked_nodes(seed: int = 183) -> Campus:
     """Eight nodes of one to four GPUs, one with an executor, are booked over and over."""
     chance, campus = Random(seed), Campus()
     rules = ChangeSettings(wide_settings(**TERMS))
@@ -119,6 +119,9 @@ def _series(chance: Random) -> Command:
     name = f"s{number}"
     if chance.random() < 0.3:
         return WithdrawSeries(name, *OWNERS[number])
+    days = chance.choice((7, 14))
+    if chance.random() < 0.5:
+        return SetSeries(name, "daily", *OWNERS[number], count=1, ahead_days=days)
     return SetSeries(name, "weekly", *OWNERS[number], **_ask(chance), ahead_days=7)
 
 

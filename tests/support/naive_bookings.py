@@ -74,6 +74,10 @@ class NaiveBookings:
                 if body.get("gpu_count") or body.get("gpu_generations"):
                     self.with_gpus.add(body["node"])
             case "series_set":
+                before = self.series.get(_key(owner, body["series"]), {})
+                kept = ("rule", "nodes", "count", "gpus", "gpu_generation", "labels", "wait_ms")
+                is_same = bool(before) and all(before.get(k) == body.get(k) for k in kept)
+                assert bool(body.get("keeps")) == is_same
                 self.series[_key(owner, body["series"])] = body
             case "series_withdrawn":
                 del self.series[_key(owner, body["series"])]

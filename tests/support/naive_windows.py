@@ -42,6 +42,10 @@ class NaiveWindows:
                 window = self.windows.pop(body["window"])
                 assert body["cause"] != "over" or at_ms >= window["ends_ms"]
             case "calendar_set":
+                before = self.calendars.get(body["calendar"], {})
+                kept = ("rule", "nodes", "labels", "lead_ms")
+                is_same = bool(before) and all(before.get(k) == body.get(k) for k in kept)
+                assert bool(body.get("keeps")) == is_same
                 self.calendars[body["calendar"]] = body
             case "calendar_withdrawn":
                 del self.calendars[body["calendar"]]

@@ -418,7 +418,7 @@ def machine_of(chance: Random) -> NodeCapacity:
 
 def _windows() -> Campus:
     """Windows of maintenance, by hand and by calendars, over work of every priority."""
-    chance, campus = Random(150), Campus()
+    chance, campus = Random(183), Campus()
     allowed = SetQuota("t0", Quota((ResourceLimit.cpu_cores(64),)))
     nodes = (RegisterNode(f"n{i}", _machine_of(f"n{i}")) for i in range(4))
     for command in (CreateTenant("t0"), *nodes, allowed):
@@ -447,10 +447,11 @@ def _of_windows(chance: Random, now_ms: int) -> Command:
         ttl_ms=chance.choice((30_000, 600_000, 6_000_000)),
     )
     lease, mode = chance.randint(1, 60), chance.choice(list(NodeMode))
+    text = chance.choice(("", "", "fans"))
     return chance.choice(
         [
             *(planned, planned, CancelWindow(f"w{number}")),
-            SetCalendar(f"c{number % 2}", "daily at 02:00 for 1h in UTC", (node,)),
+            SetCalendar(f"c{number % 2}", "daily at 02:00 for 1h in UTC", (node,), text=text),
             WithdrawCalendar(f"c{number % 2}"),
             *(Submit(asked, wait=True),) * 3,
             Renew(lease, chance.choice((60_000, 900_000))),
@@ -762,11 +763,11 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "credentials-35": _credentials,
     "labels-143": _labels,
     "cells-178": cells,
-    "windows-150": _windows,
+    "windows-183": _windows,
     "node-life-144": _node_life,
     "rebalance-31-firm": rebalances,
     "mig-147": mig_changes,
-    "bookings-182": booked_nodes,
+    "bookings-183": booked_nodes,
     "health-181": health,
 }
 

@@ -43,6 +43,7 @@ from bailiwick.kernel.isolation import dump as isolation_dump
 from bailiwick.kernel.isolation import rules as isolation
 from bailiwick.kernel.isolation.commands import IsolationCommand
 from bailiwick.kernel.isolation.recovery import follow_proofs, follow_repair
+from bailiwick.kernel.maintenance import causes as maintenance_causes
 from bailiwick.kernel.maintenance import dump as maintenance_dump
 from bailiwick.kernel.maintenance import rules as maintenance
 from bailiwick.kernel.maintenance.commands import MaintenanceCommand
@@ -184,7 +185,7 @@ SLICES: tuple[Slice, ...] = (
         commands=get_args(MaintenanceCommand),
         decide=maintenance.decide,
         apply=maintenance.APPLY,
-        causes=maintenance.CAUSES,
+        causes=maintenance_causes.CAUSES,
         told_only=(),
         dump=maintenance_dump.dump,
         load=maintenance_dump.load,

@@ -44,6 +44,7 @@ from bailiwick.kernel.bookings.foresight import (
     foresee_series,
 )
 from bailiwick.kernel.bookings.limits import gpus_of
+from bailiwick.kernel.bookings.rules import series_of
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slices import decide
 from bailiwick.phrases.times import with_dates
@@ -212,8 +213,9 @@ async def set_series(
 
     def read(view: View) -> list[SeriesTimeForeseen]:
         now_ms = max(view.now_ms, view.state.clock_ms)
-        times = (_as_series(command, each) for each in coming_times(command.rule, now_ms))
-        return [*foresee_series(view.state, command.series, times=times, now_ms=now_ms)]
+        series, coming = series_of(command), coming_times(command.rule, now_ms)
+        times = (replace(series_booking(series, each), series=None) for each in coming)
+        return [*foresee_series(view.state, series, times=times, now_ms=now_ms)]
 
     return done, await caller.read(read)
 
@@ -222,14 +224,6 @@ def coming_times(rule: str, now_ms: int) -> Iterator[Occurrence]:
     """The next times of a rule."""
     found = occurrences(parse_rule(rule), now_ms + 1, until_ms=now_ms + COMING_MAX_MS)
     return islice(found, COMING_TOLD)
-
-
-def _as_series(command: SetSeries, time: Occurrence) -> Book:
-    """What would be booked for one time, if there were such a series."""
-    owner = Owner(command.tenant, command.project)
-    more = command.ask, command.wait_ms, command.ahead_days, command.text
-    found = BookingSeries(command.series, owner, command.rule, *more)
-    return replace(series_booking(found, time), series=None)
 
 
 async def withdraw_series(caller: Caller, scope: Scope, *, series: str) -> Done:

@@ -55,10 +55,13 @@ def test_there_are_some() -> None:
         "cells-177",
         "money-3",
         "people-9",
+        "windows-150",
     ]
 
 
-@pytest.mark.parametrize("name", ["bookings-155", "bookings-174", "bursts-22", "cells-177"])
+@pytest.mark.parametrize(
+    "name", ["bookings-155", "bookings-174", "bursts-22", "cells-177", "windows-150"]
+)
 def test_the_state_is_what_it_was_byte_for_byte(name: str) -> None:
     journal, snapshot = (
         gzip.decompress((FOLDER / f"{name}.{kind}.gz").read_bytes())

@@ -61,3 +61,17 @@ def test_a_machine_that_went_is_missed_after_the_last_of_its_windows_and_for_a_w
     at.tick(over_ms)
     assert at.state.maintenance.overdue(over_ms) == 0
     check_copy(at)
+
+
+def test_a_machine_that_is_gone_for_good_is_missed_for_a_week_whatever_ends_after() -> None:
+    at = desk(2)
+    at.do(plan())
+    at.tick(CLOSES)
+    at.tick(STARTS)
+    at.do(DepartNode("n1"))
+    at.tick(ENDS)
+    last_ms = ENDS + AWAY_MS - 1
+    told = [at.state.maintenance.overdue(each) for each in (ENDS, last_ms, last_ms + 1)]
+    assert told == [1, 1, 0]
+    at.tick(last_ms + 365 * AWAY_MS)
+    assert at.state.maintenance.overdue(at.now_ms) == 0

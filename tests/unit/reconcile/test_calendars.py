@@ -13,12 +13,13 @@ from bailiwick.kernel import (
     CancelWindow,
     DepartNode,
     LabelNode,
+    PlanWindow,
     RegisterNode,
     SetCalendar,
 )
 from bailiwick.kernel.maintenance.book import PlannedWindow
 from bailiwick.reconcile.timetables.windows import WindowTimes
-from tests.support.hand_cell import HandCell, utc
+from tests.support.hand_cell import HandCell, at, utc
 
 RULE = "weekly on sun at 02:30 for 4h in Europe/Berlin"
 MINUTE_MS = 60_000
@@ -80,7 +81,7 @@ def test_as_time_passes_the_next_ones_are_announced(cell: Cell) -> None:
     cell.clock.moment += 30 * MINUTE_MS
     assert cell.planner.once() == ()
     cell.do(calendar(ahead_days=14))
-    assert cell.planner.once() == ("fans-20260322", "fans-20260329")
+    assert cell.planner.once() == ("fans-20260329",), "what is ahead by it stays"
 
 
 def test_labels_are_looked_up_when_a_window_is_planned(cell: Cell) -> None:
@@ -114,3 +115,64 @@ def test_a_calendar_that_cannot_be_counted_out_hinders_no_other(cell: Cell) -> N
     cell.do(SetCalendar("older", "every full moon", ("n1",)), calendar())
     assert len(cell.planner.once()) == 4
     assert [each.split(" is not")[0] for each in cell.said] == ["calendar alien", "calendar older"]
+
+
+def test_a_calendar_that_cannot_be_planned_hinders_no_other(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bailiwick.kernel.maintenance.rules.MENTIONS_MAX", 7)
+    cell.do(SetCalendar("aaa", "daily at 02:00 for 1h in UTC", ("n1", "n2"), ahead_days=300))
+    cell.do(SetCalendar("zzz", "weekly on sun at 02:00 for 1h in UTC", ("n1",), ahead_days=7))
+    first = ("aaa-20260316", "aaa-20260317", "aaa-20260318")
+    assert cell.planner.once() == (*first, "zzz-20260322")
+    assert cell.planner.once() == ()
+    assert [each.split(":")[0] for each in cell.said] == ["calendar aaa is not planned"]
+
+
+def test_one_look_tries_each_calendar_that_cannot_be_planned_once(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bailiwick.kernel.maintenance.rules.WINDOWS_MAX", 0)
+    monkeypatch.setattr("bailiwick.reconcile.timetables.planner.PLANNED_MAX", 3)
+    names = [f"c{number}" for number in range(8)]
+    for name in names:
+        cell.do(SetCalendar(name, "daily at 02:00 for 1h in UTC", ("n1",), ahead_days=300))
+    tried = list[str]()
+    for _ in range(3):
+        before = len(cell.said)
+        cell.planner.once()
+        tried += [each.split(" is not")[0] for each in cell.said[before:]]
+    assert tried == [f"calendar {name}" for name in names]
+
+
+def test_names_that_are_taken_hinder_neither_later_times_nor_other_calendars(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bailiwick.reconcile.timetables.windows.IN_VAIN_MAX", 3)
+    monkeypatch.setattr("bailiwick.reconcile.timetables.planner.PLANNED_MAX", 4)
+    days = [f"2026-03-{day}" for day in range(16, 26)]
+    for day in days:
+        times = at(f"{day}T05:00"), at(f"{day}T06:00")
+        cell.do(PlanWindow(f"aaa-{day.replace('-', '')}", ("n2",), *times, 0))
+    daily = "daily at 02:00 for 1h in UTC"
+    cell.do(SetCalendar("aaa", daily, ("n1",), ahead_days=12))
+    cell.do(SetCalendar("zzz", daily, ("n1",), ahead_days=2))
+    planned = [*cell.planner.once()]
+    assert "zzz-20260316" in planned
+    for _ in range(4):
+        planned += cell.planner.once()
+    assert planned == [*("zzz-20260316", "zzz-20260317"), *("aaa-20260326", "aaa-20260327")]
+    assert cell.said == [], "somebody planned these by hand"
+
+
+def test_a_calendar_that_is_set_anew_begins_anew_wherever_the_last_look_ended(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bailiwick.reconcile.timetables.windows.IN_VAIN_MAX", 1)
+    times = at("2026-03-18T05:00"), at("2026-03-18T06:00")
+    cell.do(PlanWindow("aaa-20260318", ("n2",), *times, 0))
+    wednesdays = "weekly on wed at 02:00 for 1h in UTC"
+    cell.do(SetCalendar("aaa", wednesdays, ("n1",), ahead_days=9))
+    assert cell.planner.once() == ()
+    cell.do(SetCalendar("aaa", "daily at 03:00 for 1h in UTC", ("n1",), ahead_days=2))
+    assert cell.planner.once() == ("aaa-20260316", "aaa-20260317")

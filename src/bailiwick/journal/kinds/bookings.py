@@ -73,7 +73,7 @@ class BookingKinds:
         scope=PROJECT,
         body=BodySpec(
             {"series": NAME, "rule": TEXT, "ahead_days": AMOUNT},
-            {**_ASKED, "nodes": NAMES, "wait_ms": AMOUNT, "text": TEXT},
+            {**_ASKED, "nodes": NAMES, "wait_ms": AMOUNT, "text": TEXT, "keeps": AMOUNT},
         ),
     )
     SERIES_WITHDRAWN = row(

@@ -58,7 +58,7 @@ class MaintenanceKinds:
         scope=FLEET,
         body=BodySpec(
             {"calendar": NAME, "rule": TEXT, "lead_ms": AMOUNT, "ahead_days": AMOUNT},
-            {"nodes": NAMES, "labels": LABELS, "text": TEXT},
+            {"nodes": NAMES, "labels": LABELS, "text": TEXT, "keeps": AMOUNT},
         ),
     )
     CALENDAR_WITHDRAWN = row(

@@ -92,6 +92,10 @@ class BookingSeries:
         """By which it is found."""
         return booking_key(self.owner, self.id)
 
+    def books_as(self, other: BookingSeries) -> bool:
+        """Whether it books the same as another: all but how far ahead, and the text."""
+        return (self.rule, self.ask, self.wait_ms) == (other.rule, other.ask, other.wait_ms)
+
     @property
     def ahead_ms(self) -> int:
         """How far ahead it is booked."""

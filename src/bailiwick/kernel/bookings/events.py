@@ -123,7 +123,10 @@ class BookingEnded:
 
 @dataclass(frozen=True, slots=True)
 class SeriesSet:
-    """Bookings are made by this from now on."""
+    """Bookings are made by this from now on.
+
+    It ``keeps`` what was booked by the one before, where that books the same.
+    """
 
     kind: ClassVar = RecordKind.SERIES_SET
     owner: Owner
@@ -133,6 +136,7 @@ class SeriesSet:
     wait_ms: int | None
     ahead_days: int
     text: str = ""
+    keeps: bool = False
 
     def body(self) -> Body:
         """All that the series says."""
@@ -143,13 +147,15 @@ class SeriesSet:
             body["nodes"] = [str(node) for node in self.ask.nodes]
         if self.wait_ms is not None:
             body["wait_ms"] = self.wait_ms
-        return body | ({"text": self.text} if self.text else {})
+        body |= {"text": self.text} if self.text else {}
+        return body | ({"keeps": 1} if self.keeps else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         ask = _ask_of(body, tuple(body.get("nodes", ())))
-        more = body.get("wait_ms"), body["ahead_days"], body.get("text", "")
+        text, keeps = body.get("text", ""), bool(body.get("keeps", 0))
+        more = body.get("wait_ms"), body["ahead_days"], text, keeps
         return cls(owner, body["series"], body["rule"], ask, *more)
 
 

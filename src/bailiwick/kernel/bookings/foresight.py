@@ -5,8 +5,9 @@ Rules:
 - The nodes are chosen as when it is done. Looking changes nothing.
 - What is refused whatever nodes are free (a name that is taken, a time that is past, a limit) is
   refused here too.
-- A series is looked at as if it were set: what is ahead by another of the name is off by then. Each
-  of its times is looked at for itself; in number those before it count.
+- A series is looked at as if it were set: what is ahead by another of the name is off by then. If
+  it books the same, that stays, and is told as it is. Each of its times is looked at for itself; in
+  number those before it count.
 - Of those that wait, no more than :data:`BOOKING_WAITING_MAX` are looked at.
 """
 
@@ -17,11 +18,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from bailiwick.kernel.bookings.book import BookingSeries, booking_key
 from bailiwick.kernel.bookings.choice import choose
 from bailiwick.kernel.bookings.commands import Book
 from bailiwick.kernel.bookings.limits import QuotaShort, gpus_of
 from bailiwick.kernel.bookings.refusals import check_chosen
-from bailiwick.kernel.bookings.rules import check_bookable, planned_by
+from bailiwick.kernel.bookings.rules import check_bookable, check_unbooked, planned_by
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import BailiwickError
@@ -92,17 +94,25 @@ class SeriesTimeForeseen:
 
 
 def foresee_series(
-    state: State, name: str, *, times: Iterable[Book], now_ms: int
+    state: State, series: BookingSeries, *, times: Iterable[Book], now_ms: int
 ) -> Iterator[SeriesTimeForeseen]:
     """What each of these times of one series would get, in order."""
-    made = 0
+    made, owner = 0, series.owner
+    ahead = {each.key for each in planned_by(state, owner, series=series.id, now_ms=now_ms)}
+    before = state.bookings.series.get(series.key)
+    keeps = before is not None and before.books_as(series)
+    off = set[str]() if keeps else ahead
     for command in times:
-        owner = Owner(command.tenant, command.project)
-        off = {each.key for each in planned_by(state, owner, series=name, now_ms=now_ms)}
+        known = state.bookings.bookings.get(booking_key(owner, command.booking))
+        if keeps and known is not None and known.key in ahead:
+            yield SeriesTimeForeseen(known.starts_ms, known.ends_ms, known.nodes)
+            continue
         during = command.starts_ms, command.ends_ms
         nodes: tuple[str, ...] = ()
         refused: BailiwickError | None = None
         try:
+            if before is not None and keeps:
+                check_unbooked(before, command)
             check_bookable(state, command, now_ms=now_ms, without=off, more=made)
             found = choose(state, command.ask, owner=owner, during=during, without=off)
             check_chosen(command.booking, command.ask, found=found)

@@ -13,7 +13,8 @@ Rules:
   in the line was looked at, so that he is not late for it.
   When the last one is, the booking is over. What counts as use is said in :mod:`.book`.
 - A booking that was missed as a whole is over, and nothing else.
-- By a series every time is booked once: what was cancelled is not booked again. One that could not
+- By a series every time is booked once: what was cancelled is not booked again. One that is set
+  again and books the same keeps all that; only another calls off what is ahead. One that could not
   be booked may be later, in any order.
 - A refusal names nobody else's booking.
 """
@@ -101,7 +102,7 @@ def check_bookable(
     for node in command.nodes:
         state.ledger.entry(node)
     if command.series is not None:
-        _check_series(_series(state, owner, command.series), command)
+        check_unbooked(_series(state, owner, command.series), command)
     if len(book.bookings) - len(without) + more >= BOOKINGS_MAX:
         raise LimitReached("bookings", BOOKINGS_MAX)
     own = sum(each.owner.tenant == command.tenant for each in book.bookings.values())
@@ -120,7 +121,8 @@ def _check_open(state: State, owner: Owner) -> None:
         raise Conflict("project", f"{tenant}/{project}", "is closed")
 
 
-def _check_series(found: BookingSeries, command: cmd.Book) -> None:
+def check_unbooked(found: BookingSeries, command: cmd.Book) -> None:
+    """Refuse a time that a series has booked, whatever became of that."""
     if command.starts_ms in found.booked:
         why = f"was booked for {command.starts_ms} already"
         error = Conflict("series", found.id, why, hint="book it under a name of its own")
@@ -178,9 +180,22 @@ def _set_series(state: State, command: cmd.SetSeries, *, now_ms: int) -> Iterato
     own = sum(each.owner.tenant == command.tenant for each in state.bookings.series.values())
     if not known and own >= TENANT_SERIES_MAX:
         raise LimitReached("series of a tenant", TENANT_SERIES_MAX)
+    after = series_of(command)
+    before = state.bookings.series.get(after.key)
+    keeps = before is not None and before.books_as(after)
+    if before is not None and replace(before, booked=()) == after:
+        return
     more = command.ask, command.wait_ms, command.ahead_days, command.text
-    yield ev.SeriesSet(owner, command.series, command.rule, *more)
-    yield from _call_off(state, owner, command.series, now_ms=now_ms)
+    yield ev.SeriesSet(owner, command.series, command.rule, *more, keeps)
+    if not keeps:
+        yield from _call_off(state, owner, command.series, now_ms=now_ms)
+
+
+def series_of(command: cmd.SetSeries) -> BookingSeries:
+    """The series that would be set, by which nothing is booked."""
+    owner = Owner(command.tenant, command.project)
+    more = command.ask, command.wait_ms, command.ahead_days, command.text
+    return BookingSeries(command.series, owner, command.rule, *more)
 
 
 def _withdraw(state: State, command: cmd.WithdrawSeries, *, now_ms: int) -> Iterator[Event]:
@@ -295,7 +310,8 @@ def _set(state: State, event: ev.SeriesSet, at_ms: int) -> None:
     del at_ms
     more = event.ask, event.wait_ms, event.ahead_days, event.text
     found = BookingSeries(event.series, event.owner, event.rule, *more)
-    state.bookings.series[found.key] = found
+    booked = state.bookings.series[found.key].booked if event.keeps else ()
+    state.bookings.series[found.key] = replace(found, booked=booked)
 
 
 def _withdrawn(state: State, event: ev.SeriesWithdrawn, at_ms: int) -> None:

@@ -75,6 +75,11 @@ class Calendar:
     planned_ms: int
     """No window is planned that begins at this time or before: it was, or it is too late."""
 
+    def plans_as(self, other: Calendar) -> bool:
+        """Whether it plans the same as another: all but how far ahead, and the text."""
+        mine, others = ((c.rule, c.nodes, c.labels, c.lead_ms) for c in (self, other))
+        return mine == others
+
     @property
     def ahead_ms(self) -> int:
         """How far ahead windows are announced."""
@@ -239,7 +244,8 @@ class MaintenanceBook:
         """How many nodes should be back: their window is over, and they are not."""
         over = {w.id for w in self.windows.values() if now_ms >= w.ends_ms}
         kept = sum(bool(names & over) for names in self.held.values()) if over else 0
-        return kept + sum(now_ms >= ends_ms for ends_ms in self.away.values())
+        # It is told for so long whatever else happens: they are forgotten only by a window's end.
+        return kept + sum(at <= now_ms < at + AWAY_MS for at in self.away.values())
 
     def _note_times(self, window: PlannedWindow) -> None:
         insort(self._dues, (window.next_ms, window.id))

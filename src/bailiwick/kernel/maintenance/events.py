@@ -93,7 +93,10 @@ class WindowEnded(OfFleet):
 
 @dataclass(frozen=True, slots=True)
 class CalendarSet(OfFleet):
-    """Windows are planned by this from now on."""
+    """Windows are planned by this from now on.
+
+    It ``keeps`` what was planned by the one before, where that plans the same.
+    """
 
     kind: ClassVar = RecordKind.CALENDAR_SET
     calendar: str
@@ -103,6 +106,7 @@ class CalendarSet(OfFleet):
     lead_ms: int = 0
     ahead_days: int = 28
     text: str = ""
+    keeps: bool = False
 
     def body(self) -> Body:
         """All that the calendar says."""
@@ -112,14 +116,16 @@ class CalendarSet(OfFleet):
             body["nodes"] = [str(node) for node in self.nodes]
         if self.labels:
             body["labels"] = list(self.labels)
-        return body | ({"text": self.text} if self.text else {})
+        body |= {"text": self.text} if self.text else {}
+        return body | ({"keeps": 1} if self.keeps else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
         which = tuple(body.get("nodes", ())), tuple(body.get("labels", ()))
-        more = body["lead_ms"], body["ahead_days"], body.get("text", "")
+        text, keeps = body.get("text", ""), bool(body.get("keeps", 0))
+        more = body["lead_ms"], body["ahead_days"], text, keeps
         return cls(body["calendar"], body["rule"], *which, *more)
 
 

@@ -13,7 +13,8 @@ Rules:
   stays as it was; so does one that somebody opened or closed by hand meanwhile.
 - What a window did to nodes is told after its own record. If a journal breaks off between them, the
   next tick goes on from there.
-- By a calendar every time is planned once: what was cancelled is not planned again.
+- By a calendar every time is planned once: what was cancelled is not planned again. One that is
+  set again and plans the same keeps all that; only another calls off what is ahead.
 - A window that was missed as a whole is over, and nothing else.
 - A tick writes about as many records as it is allowed; the next goes on. On a node it is looked who
   has to go when a window of it comes further, and again only if something happened there since.
@@ -32,7 +33,7 @@ from bailiwick.kernel.maintenance import commands as cmd
 from bailiwick.kernel.maintenance import events as ev
 from bailiwick.kernel.maintenance.book import Calendar, MaintenanceBook, PlannedWindow
 from bailiwick.kernel.maintenance.guard import stand_guard
-from bailiwick.kernel.slice import Apply, Cause
+from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.ending import active_with_gangs, evict, is_confirmed
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
@@ -116,8 +117,13 @@ def _set_calendar(state: State, command: cmd.SetCalendar) -> Iterator[Event]:
     if known is None and len(state.maintenance.calendars) >= CALENDARS_MAX:
         raise LimitReached("calendars", CALENDARS_MAX)
     which = command.nodes, command.labels, command.lead_ms, command.ahead_days, command.text
-    yield ev.CalendarSet(command.calendar, command.rule, *which)
-    yield from _call_off(state, command.calendar)
+    after = Calendar(command.calendar, command.rule, *which, 0)
+    if known is not None and replace(known, planned_ms=0) == after:
+        return
+    keeps = known is not None and known.plans_as(after)
+    yield ev.CalendarSet(command.calendar, command.rule, *which, keeps)
+    if not keeps:
+        yield from _call_off(state, command.calendar)
 
 
 def _withdraw(state: State, command: cmd.WithdrawCalendar) -> Iterator[Event]:
@@ -354,7 +360,7 @@ def _set(state: State, event: ev.CalendarSet, at_ms: int) -> None:
     book, name = state.maintenance, event.calendar
     own = (each for each in book.windows.values() if each.calendar == name)
     on = (each.starts_ms for each in own if each.phase is not WindowPhase.PLANNED)
-    planned_ms = max((at_ms, *on))
+    planned_ms = book.calendars[name].planned_ms if event.keeps else max((at_ms, *on))
     which = event.nodes, event.labels, event.lead_ms, event.ahead_days, event.text
     book.calendars[name] = Calendar(name, event.rule, *which, planned_ms)
 
@@ -370,30 +376,4 @@ APPLY: Mapping[type, Apply] = {
     ev.WindowEnded: _ended,
     ev.CalendarSet: _set,
     ev.CalendarWithdrawn: _withdrawn,
-}
-
-
-# -- causes ------------------------------------------------------------------------------------
-
-
-def _planning(event: ev.WindowPlanned) -> cmd.PlanWindow:
-    times = event.starts_ms, event.ends_ms, event.lead_ms
-    return cmd.PlanWindow(event.window, event.nodes, *times, event.text, event.calendar)
-
-
-def _ending(event: ev.WindowEnded) -> cmd.CancelWindow | None:
-    return cmd.CancelWindow(event.window) if event.cause is WindowEnd.CANCELLED else None
-
-
-def _setting(event: ev.CalendarSet) -> cmd.SetCalendar:
-    which = event.nodes, event.labels, event.lead_ms, event.ahead_days, event.text
-    return cmd.SetCalendar(event.calendar, event.rule, *which)
-
-
-CAUSES: Mapping[type, Cause] = {
-    ev.WindowPlanned: _planning,
-    ev.WindowPhaseChanged: lambda event: None,
-    ev.WindowEnded: _ending,
-    ev.CalendarSet: _setting,
-    ev.CalendarWithdrawn: lambda event: cmd.WithdrawCalendar(event.calendar),
 }

@@ -24,7 +24,7 @@ from bailiwick.vocab.errors import BailiwickError, Deposed, NotLeader, Unavailab
 
 EVERY_S: Final = 30.0
 PLANNED_MAX: Final = 64
-"""What one look plans."""
+"""What one look plans, or tries to."""
 
 LOOK_MAX_S: Final = 2.0
 """How long one look goes on before it leaves the rest to the next, where that can take long."""

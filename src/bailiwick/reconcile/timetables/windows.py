@@ -9,13 +9,17 @@ Rules:
 - A calendar for more nodes than a window may have is not planned for some of them: it is said that
   it is not planned at all.
 - What cannot be planned (a zone that this machine does not know, a full book) is said once for each
-  calendar and reason.
+  calendar and reason. A calendar is left for this look after its first refusal; but where a name is
+  taken its later times are tried, a bounded number of them in vain.
+- One look plans a bounded number. Where there are more, the next look goes on where it ended: a
+  calendar that cannot be planned hinders no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 
 from bailiwick.calendars import Occurrence, occurrences, parse_rule
 from bailiwick.kernel import PlanWindow
@@ -27,6 +31,9 @@ from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.vocab.errors import BailiwickError, Conflict
 
+IN_VAIN_MAX: Final = 16
+"""Times of one calendar that one look tries though their names are taken."""
+
 
 class WindowTimes:
     """The calendars of maintenance."""
@@ -36,30 +43,74 @@ class WindowTimes:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._sayings = Sayings(say)
+        self._is_left = self._is_taken = False
+        """Of the last that was tried: whether its calendar is left, or only its name is taken."""
+        self._last = ""
+        """The calendar at which the last look ended before it was through."""
+        self._known: dict[str, Calendar] = {}
+        """What each calendar was when it was last looked at."""
+        self._next: dict[str, int] = {}
+        """With which time of a calendar to go on, if not all that are missing were tried."""
 
     def due(self, runner: Runner) -> Iterator[DueTime]:
         """The windows that are missing."""
         now_ms, calendars = runner.read(_read_calendars)
         self._sayings.keep(set(calendars))
-        for calendar in calendars.values():
-            try:
-                found = [*_due(calendar, now_ms)]
-            except BailiwickError as error:
-                self._tell(calendar.id, str(error))
+        self._forget(calendars)
+        for calendar in self._in_turn(calendars):
+            self._last = calendar.id
+            self._is_left = False
+            yield from self._due_of(runner, calendar, now_ms=now_ms)
+        self._last, self._is_left = "", False
+
+    def _forget(self, calendars: dict[str, Calendar]) -> None:
+        """A calendar that is gone, or was set anew, begins anew."""
+        same = {
+            name
+            for name, before in self._known.items()
+            if (now := calendars.get(name)) is not None
+            and before.plans_as(now)
+            and before.planned_ms <= now.planned_ms
+        }
+        self._next = {name: at_ms for name, at_ms in self._next.items() if name in same}
+        self._known = calendars
+
+    def _in_turn(self, calendars: dict[str, Calendar]) -> Iterator[Calendar]:
+        """All of them, those first at which the last look did not come by."""
+        names, last = sorted(calendars), self._last
+        later = [name for name in names if name > last or (name == last and not self._is_left)]
+        return (calendars[name] for name in (*later, *names[: len(names) - len(later)]))
+
+    def _due_of(self, runner: Runner, calendar: Calendar, *, now_ms: int) -> Iterator[DueTime]:
+        try:
+            found = [*_due(calendar, now_ms)]
+        except BailiwickError as error:
+            self._tell(calendar.id, str(error))
+            return
+        nodes = runner.read(partial(_nodes, calendar=calendar)) if found else ()
+        if found and not nodes:
+            self._tell(calendar.id, "no node is there that it is for")
+        if len(nodes) > NODES_MAX:
+            why = f"{len(nodes)} nodes have its labels, and a window has {NODES_MAX} at most"
+            self._tell(calendar.id, f"{why}; several calendars with narrower labels would do")
+            return
+        from_ms, in_vain = self._next.get(calendar.id, 0), 0
+        for each in found if nodes else ():
+            if each.starts_ms < from_ms:
                 continue
-            nodes = runner.read(partial(_nodes, calendar=calendar)) if found else ()
-            if found and not nodes:
-                self._tell(calendar.id, "no node is there that it is for")
-            if len(nodes) > NODES_MAX:
-                why = f"{len(nodes)} nodes have its labels, and a window has {NODES_MAX} at most"
-                self._tell(calendar.id, f"{why}; several calendars with narrower labels would do")
-                continue
-            for each in found if nodes else ():
-                yield _window(calendar, each, nodes=nodes)
+            self._is_taken = False
+            yield _window(calendar, each, nodes=nodes)
+            in_vain += self._is_taken
+            if self._is_left or in_vain == IN_VAIN_MAX:
+                return
+        self._next.pop(calendar.id, None)
 
     def refused(self, time: DueTime, error: BailiwickError) -> None:
         """Be told that a window was not planned, and why."""
-        if not isinstance(error, Conflict):  # planned by hand, or the calendar changed meanwhile
+        if isinstance(error, Conflict):  # planned by hand, or the calendar changed meanwhile
+            self._is_taken, self._next[time.rule] = True, time.starts_ms + 1
+        else:
+            self._is_left = True
             self._tell(time.rule, str(error))
 
     def end(self) -> None:
