@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.app_manifests import DIGEST, SERVICE_DIGEST, hello
 from tests.support.http_house import (
+    FAR_MS,
     FOREIGN,
     GRAPH,
     INVOICE,
@@ -17,6 +19,7 @@ from tests.support.http_house import (
 )
 from tests.support.shared_runtimes import rule_digest, shared_wish
 
+HOUR_MS, MONTH_MS = 3_600_000, 30 * 86_400_000
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
 JOB = {OWN: 1, FOREIGN: 2}
@@ -89,6 +92,7 @@ def token_id_of(house: HttpHouse, token: str) -> str:
 
 
 def _bodies(tenant: str) -> dict[str, Any]:
+    ahead_ms = SystemClock().now_ms() + FAR_MS + MONTH_MS
     return {
         "session.renew": {},
         "notice.set": {"choices": [{"kind": "job_ended", "channels": ["inbox"]}]},
@@ -141,14 +145,14 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "window.plan": {
             "window": "w2",
             "nodes": ["n1"],
-            "starts_ms": 2**52,
-            "ends_ms": 2**52 + 1_000,
+            "starts_ms": ahead_ms,
+            "ends_ms": ahead_ms + HOUR_MS,
         },
         "booking.create": {
             "booking": "b2",
             "nodes": ["n1"],
-            "starts_ms": 2**52,
-            "ends_ms": 2**52 + 1_000,
+            "starts_ms": ahead_ms + HOUR_MS,
+            "ends_ms": ahead_ms + 2 * HOUR_MS,
         },
         "booking_series.set": {"rule": "daily at 02:00 for 1h in UTC", "nodes": ["n1"]},
         "calendar.set": {"rule": "daily at 02:00 for 1h in UTC", "nodes": ["n1"]},
