@@ -11,7 +11,7 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.cli.commands.quota import parse_ceiling
+from bailiwick.cli.shared.quota_words import parse_ceiling
 from bailiwick.kernel.health import rules as rules_of_health
 from bailiwick.kernel.settings import Settings
 from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, MetricKind

@@ -6,8 +6,8 @@ import pytest
 
 from bailiwick.cli.bookings.options import BookingOptions
 from bailiwick.cli.commands.node import parse_devices
-from bailiwick.cli.commands.quota import parse_limit
 from bailiwick.cli.outlook.what_if import parse_supposed
+from bailiwick.cli.shared.quota_words import parse_limit
 from bailiwick.tools.job_files.words import WORDS
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.units import parse_generation

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bailiwick.cli.commands.quota import name_of, parse_limit, split_ceiling
 from bailiwick.cli.outlook.consequences import draw_quota, draw_rebalance
+from bailiwick.cli.shared.quota_words import name_of, parse_limit, split_ceiling
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import Dimension
 from bailiwick.wire.foreseen import QuotaRebalanced, QuotaSet

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bailiwick.cli.shared.periods import spell_money
+from bailiwick.cli.shared.quota_words import name_of
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.amounts import milli, plural, size
 from bailiwick.phrases.states import BUDGETS
@@ -74,8 +75,6 @@ def _draw_leaving(found: ModeConsequence) -> None:
 
 def draw_quota(done: QuotaSet) -> None:
     """What another quota would do."""
-    from bailiwick.cli.commands.quota import name_of
-
     found = done.consequence
     if found is None:
         return
@@ -92,8 +91,6 @@ def draw_quota(done: QuotaSet) -> None:
 
 def draw_rebalance(done: QuotaRebalanced) -> None:
     """Who would go to bring a tenant or project back inside its quota."""
-    from bailiwick.cli.commands.quota import name_of
-
     found = done.consequence
     if found is None:
         return

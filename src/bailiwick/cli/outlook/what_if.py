@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import typer
 
-from bailiwick.cli.commands.quota import parse_limit
 from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.quota_words import parse_limit
 from bailiwick.phrases.amounts import milli, plural, size
 from bailiwick.phrases.reasons import REASONS
 from bailiwick.vocab.errors import InvalidValue
