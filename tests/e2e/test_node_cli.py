@@ -154,7 +154,8 @@ def test_nodes_are_named_or_chosen_and_never_both(admin: Cli, words: tuple[str, 
 
 
 def test_labels_that_no_node_has_choose_nothing(admin: Cli) -> None:
-    one_line(admin("node", "cordon", "-l", "rack=none"), 2, "--selector", "some node has")
+    ended = admin("node", "cordon", "-l", "rack=none", "-l", "zone=a")
+    one_line(ended, 2, "--selector", "some node has", "got 'rack=none,zone=a'")
 
 
 def test_who_may_not_is_told_once_and_not_for_every_node(admin: Cli) -> None:

@@ -74,13 +74,13 @@ def choose(
     """The nodes that are meant."""
     if sum(map(bool, (names, selector, every))) != 1:
         expected = "names of nodes, or -l KEY=VALUE, or --all: one of them"
-        raise InvalidValue("NODE", list(names or ()), expected)
+        raise InvalidValue("NODE", " ".join(names or ()), expected)
     if names:
         known = tuple(dict.fromkeys(path_word("NODE", name) for name in names))
         return Chosen(known, one=len(known) == 1)
     rows = find_nodes(ask, selector)
     if not rows:
-        raise InvalidValue("--selector", list(selector or ()), "labels that some node has")
+        raise InvalidValue("--selector", ",".join(selector or ()), "labels that some node has")
     return Chosen(
         tuple(row.node for row in rows), one=False, modes={row.node: row.mode for row in rows}
     )
@@ -93,7 +93,7 @@ def find_nodes(ask: Ask, selector: Sequence[str] | None) -> list[Node]:
     page = ask.client.pages(NODE_LIST, query={"label": list(selector or ())})
     if page.next is not None:
         many = f"no more than {len(page.items):,} nodes at once: choose fewer with -l"
-        raise InvalidValue("--selector", list(selector or ()), many)
+        raise InvalidValue("--selector", ",".join(selector or ()), many)
     return page.items
 
 
