@@ -73,7 +73,9 @@ class ActedCell:
         news = [each for each in self.held.values() if each["seq"] > heard]
         now_ms = NOW_MS + int(time.monotonic() * 1_000)
         told = {"epoch": self.epoch, "now_ms": now_ms, "done": self.done, "news": news}
-        return told | {"free_gpu_milli": self.free_gpu_milli, "free_cpu_milli": 64_000}
+        told |= {"free_gpu_milli": self.free_gpu_milli, "free_cpu_milli": 64_000}
+        held = sum(each["status"] in ("held", "queued") for each in self.held.values())
+        return told | {"held": held, "left": 0}
 
     def _carry_out(self, order: Answer) -> None:
         self.done, self.seq, number = order["number"], self.seq + 1, order["global_id"]

@@ -21,8 +21,6 @@ from bailiwick.wire.work import LeaseRequest
 ORDERS_MAX = 256
 NEWS_MAX = 8192
 """What one record of a cell tells is told in one reply, however much that is."""
-CELL_COUNTS = "Cell-Counts"
-"""The header by which a home asks for what an older one would not understand."""
 LEASES_MAX = 256
 """Of one request; a gang that goes to a cell has no more members."""
 
@@ -143,8 +141,8 @@ class LetterNews(Model):
 class LetterReply(Model):
     """From a cell to its home: how far it is, what is new, and what is free.
 
-    Only told to a home that asks for it: ``held``, how many of its requests wait or run there, and
-    ``left``, how much that is new did not go into this reply.
+    ``held`` is how many of its requests wait or run there, and ``left`` how much that is new did
+    not go into this reply.
     """
 
     epoch: Amount
@@ -153,8 +151,8 @@ class LetterReply(Model):
     news: Annotated[list[LetterNews], Field(max_length=NEWS_MAX)] = Field(default_factory=list)
     free_gpu_milli: Amount = 0
     free_cpu_milli: Amount = 0
-    held: Amount | None = None
-    left: Amount | None = None
+    held: Amount
+    left: Amount
 
 
 class OfferStart(Model):

@@ -9200,8 +9200,8 @@ export interface components {
          * LetterReply
          * @description From a cell to its home: how far it is, what is new, and what is free.
          *
-         *     Only told to a home that asks for it: ``held``, how many of its requests wait or run there, and
-         *     ``left``, how much that is new did not go into this reply.
+         *     ``held`` is how many of its requests wait or run there, and ``left`` how much that is new did
+         *     not go into this reply.
          */
         LetterReply: {
             /** Done */
@@ -9219,9 +9219,9 @@ export interface components {
              */
             free_gpu_milli?: number;
             /** Held */
-            held?: number | null;
+            held: number;
             /** Left */
-            left?: number | null;
+            left: number;
             /** News */
             news?: components["schemas"]["LetterNews"][];
             /** Now Ms */
@@ -15580,8 +15580,6 @@ export interface operations {
                 dry_run?: string;
             };
             header?: {
-                /** @description Tell how many of the home's requests are here, and what is left to tell. */
-                "Cell-Counts"?: boolean;
                 /** @description The same key from the same caller gives the first answer again. */
                 "Idempotency-Key"?: string | null;
             };

@@ -61,8 +61,8 @@ class CellReply:
     now_ms: int
     done: int
     news: tuple[tuple[int, Taking], ...] = ()
-    held: int | None = None
-    """How many requests wait or run there; an older cell does not say."""
+    held: int = 0
+    """How many requests wait or run there."""
     left: int = 0
     """How much that is new did not go into this reply."""
 
@@ -129,7 +129,7 @@ def miscount(state: State, cell: str, *, told: CellReply) -> str | None:
     member = state.cells.members.get(cell)
     if member is None or (member.epoch, member.standing) != (told.epoch, CellStanding.REACHABLE):
         return None
-    if told.held is None or told.left:
+    if told.left:
         return None
     known = state.cells.count_given(cell, done=told.done)
     if known == told.held:

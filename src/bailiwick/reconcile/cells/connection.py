@@ -13,9 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import httpx2
@@ -32,7 +30,6 @@ CONNECT_S: Final = 3.0
 RENEW_S: Final = 120.0
 """A token that is over within this time is not used any more."""
 WHY_MAX: Final = 300
-NO_WISHES: Final[Mapping[str, str]] = MappingProxyType({})
 _UNAUTHENTICATED: Final = 401
 
 M = TypeVar("M", bound=Model)
@@ -63,17 +60,11 @@ class CellLine:
     _token: tuple[CellKey, str, float] | None = field(default=None, init=False, repr=False)
 
     async def ask(
-        self,
-        action: Action[Any, Any],
-        body: Model,
-        *,
-        answers: type[M],
-        wait_s: float,
-        wishes: Mapping[str, str] = NO_WISHES,
+        self, action: Action[Any, Any], body: Model, *, answers: type[M], wait_s: float
     ) -> M:
-        """The answer of the cell to one call; an older cell ignores ``wishes`` (headers)."""
+        """The answer of the cell to one call."""
         token = await self._entered(wait_s)
-        headers = {**wishes, "Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}"}
         try:
             return await self._post(
                 action.path, body, headers=headers, answers=answers, wait_s=wait_s

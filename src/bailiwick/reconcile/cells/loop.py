@@ -55,7 +55,7 @@ from bailiwick.services.cells.spelling import reply_of, spell_letter
 from bailiwick.vocab.cells import CellStanding, TakingStatus
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire.actions.cells import CELL_HOME_LETTER
-from bailiwick.wire.cells import CELL_COUNTS, LetterReply
+from bailiwick.wire.cells import LetterReply
 
 EVERY_S: Final = 1.0
 BREATH_S: Final = 0.02
@@ -63,7 +63,6 @@ BREATH_S: Final = 0.02
 PAUSES_MOST: Final = 4
 """So many turns at most a cell that does not reply is let be: it is met soon after it is back."""
 LETTER_S: Final = 5.0
-COUNTED: Final = {CELL_COUNTS: "true"}
 DOUBTS_MAX: Final = 3
 """So often in a row a cell may tell of less than before, or refuse the same order."""
 SHUN_MS: Final = 30_000
@@ -255,9 +254,7 @@ class _Lead:
         if told.orders:
             tended.busy_s = time.monotonic()
         line = tended.line
-        found = await line.ask(
-            CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S, wishes=COUNTED
-        )
+        found = await line.ask(CELL_HOME_LETTER, body, answers=LetterReply, wait_s=LETTER_S)
         try:
             await self._hear(cell, found, contact=contact, letter=told, url=line.url)
         except InvalidValue as error:  # what cannot be written down

@@ -80,10 +80,8 @@ def spell_letter(told: CellLetter, *, bytes_max: int = LETTER_BYTES_MAX) -> wire
     )
 
 
-def spell_reply(
-    told: CellReply, *, free: tuple[int, int], counts: bool = False
-) -> wire.LetterReply:
-    """A cell's reply as it is sent; an older home does not ask for the counts, nor know them."""
+def spell_reply(told: CellReply, *, free: tuple[int, int]) -> wire.LetterReply:
+    """A cell's reply as it is sent."""
     news = [
         wire.LetterNews(
             global_id=global_id,
@@ -101,8 +99,8 @@ def spell_reply(
         news=news,
         free_gpu_milli=free[0],
         free_cpu_milli=free[1],
-        held=told.held if counts else None,
-        left=told.left if counts else None,
+        held=told.held,
+        left=told.left,
     )
 
 
@@ -112,7 +110,7 @@ def reply_of(told: wire.LetterReply) -> CellReply:
         (each.global_id, Taking(each.number, each.status, each.seq, leases=tuple(each.leases)))
         for each in told.news
     )
-    return CellReply(told.epoch, told.now_ms, told.done, news, told.held, told.left or 0)
+    return CellReply(told.epoch, told.now_ms, told.done, news, told.held, told.left)
 
 
 def spell_offer(found: kernel.Offer) -> wire.CellOffer:

@@ -57,7 +57,7 @@ CELL_HOME_LEAVE = Action(
     _P.CELL_OPERATE, _W.FLEET, NOTHING, Done)
 CELL_HOME_LETTER = Action(
     "cell_home.letter", "Order what a home wants of its cell", "POST", _HERE + "/letters",
-    _P.CELL_HOME, _W.FLEET, HomeLetter, LetterReply, omits_null=True)
+    _P.CELL_HOME, _W.FLEET, HomeLetter, LetterReply)
 CELL_HOME_OFFER = Action(
     "cell_home.offer", "Ask what a cell could do for a request", "POST", _HERE + "/offers",
     _P.CELL_HOME, _W.FLEET, LeaseRequest, CellOffer, is_question=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Header
-
 from bailiwick.kernel.cells.book import GlobalRequest, Order
 from bailiwick.kernel.cells.link import CellLetter
 from bailiwick.server.http.answering import answers
@@ -28,14 +24,6 @@ from bailiwick.wire import cells as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.work import LeaseRequest
-
-WithCounts = Annotated[
-    bool,
-    Header(
-        alias=wire.CELL_COUNTS,
-        description="Tell how many of the home's requests are here, and what is left to tell.",
-    ),
-]
 
 
 @answers("cell.list")
@@ -124,16 +112,14 @@ async def leave_home(asked: Changing) -> Done:
 
 
 @answers("cell_home.letter")
-async def take_letter(
-    asked: Changing, body: wire.HomeLetter, *, counts: WithCounts = False
-) -> wire.LetterReply:
+async def take_letter(asked: Changing, body: wire.HomeLetter) -> wire.LetterReply:
     """Do what a home orders, each once and in turn, and tell what became of what it gave.
 
     The home asks for any tenant that is here. An order of another epoch or too late is a conflict;
     what was done before it stays done.
     """
     told = await in_cell.take_letter(asked, lambda: _letter(body))
-    return spell_reply(told.reply, free=told.free, counts=counts)
+    return spell_reply(told.reply, free=told.free)
 
 
 @answers("cell_home.offer")
