@@ -132,7 +132,7 @@ async def measure(
     home, *cells = [await enter(*each) for each in planes]
     for number, cell in enumerate(cells):
         name = f"cell-{number}"
-        (keys / name).write_text(f"campus {await furnish(cell, nodes=nodes)}\n")
+        (keys / name).write_text(f"{cell.address} campus {await furnish(cell, nodes=nodes)}\n")
         home.line = home.call()
         await home.ask("POST", "/v1/cells", {"cell": name, "url": cell.address})
 

@@ -51,7 +51,7 @@ class Home:
         self._thread.join(WAIT_S)
 
     def join(self, name: str, cell: ActedCell, *, key: str = "a.token.alone") -> None:
-        (self.keys / name).write_text(f"{key}\n")
+        (self.keys / name).write_text(f"{cell.url} {key}\n")
         body = {"cell": name, "url": cell.url}
         assert self.house.ask(OPERATOR, "POST", CELLS, json=body).status_code == 200
 
@@ -295,6 +295,28 @@ def test_a_cell_that_has_not_what_it_was_given_is_given_nothing_more(
     home.reached("late")
     assert home.held(home.want()) == "late"
     assert cell.offers == offers
+
+
+def test_the_key_of_a_cell_is_shown_to_nobody_who_joins_under_its_name(
+    home: Home, cells: Cells
+) -> None:
+    cell, thief = cells(), cells()
+    shown = list[str]()
+
+    def listen(path: str, told: Answer) -> Answer:
+        shown.append(path)
+        return told
+
+    thief.twist = listen
+    home.join("east-2", cell, key="campus bwkey-0192.00ff")
+    for path, body in (
+        (f"{CELLS}/east-2/leave", {"lost": True}),
+        (CELLS, {"cell": "east-2", "url": thief.url}),
+    ):
+        assert home.house.ask(OPERATOR, "POST", path, json=body).status_code == 200
+    home.until(lambda: home.standing("east-2")["trouble"], "the trouble is told")
+    assert home.standing("east-2")["trouble"].startswith("the file of its key is for another")
+    assert shown == []
 
 
 def test_a_cell_that_joins_anew_is_met_when_it_has_nothing_of_before(

@@ -50,7 +50,7 @@ class Fleet:
         made = self.ask(cell, "POST", f"{account}/campus/keys", {})
         file = self.keys / cell
         file.touch(mode=0o600)
-        file.write_text(f"campus {made['key']}\n")
+        file.write_text(f"{self.cells[cell].address} campus {made['key']}\n")
 
     def join(self, cell: str) -> None:
         body = {"cell": cell, "url": self.cells[cell].address}
@@ -175,7 +175,7 @@ def test_without_a_key_a_cell_is_not_met_and_says_why(tmp_path: Path) -> None:
         assert campus.standing("east")["standing"] == "cut_off"
         campus.furnish("east")
         campus.stands("east", "reachable")
-        (campus.keys / "east").write_text("campus bwkey-none.00\n")
+        (campus.keys / "east").write_text(f"{campus.cells['east'].address} campus bwkey-none.00\n")
         until(lambda: "accept our key" in (campus.standing("east")["trouble"] or ""), "refused")
 
 

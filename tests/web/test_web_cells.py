@@ -40,7 +40,7 @@ class Planes:
                 made = caller.ask(method, path, body, key=uuid4().hex)
         file = keys / "east"
         file.touch(mode=0o600)
-        file.write_text(f"campus {made['key']}\n")
+        file.write_text(f"{self.east.address} campus {made['key']}\n")
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,7 @@ from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import ask
 
 KEY, LAB = "bwkey-0192.00ff", TenantId("lab")
+EAST = "https://east.example:7077"
 amounts = st.integers(0, 2**40)
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", fullmatch=True)
 labels = st.dictionaries(names, names, max_size=4).map(
@@ -59,24 +60,36 @@ labels = st.dictionaries(names, names, max_size=4).map(
 # -- keys --------------------------------------------------------------------------------------
 
 
-def test_a_key_and_its_account_or_a_token_alone(tmp_path: Path) -> None:
+def test_an_address_with_a_key_and_its_account_or_with_a_token(tmp_path: Path) -> None:
     keys = CellKeys(tmp_path)
-    (tmp_path / "east").write_text(f" campus   {KEY}\n")
-    (tmp_path / "west").write_text("a.token.alone\n")
-    assert keys.of("east") == CellKey(KEY, "campus")
-    assert keys.of("west") == CellKey("a.token.alone")
-    assert KEY not in repr(keys.of("east"))
+    (tmp_path / "east").write_text(f" {EAST}/   campus   {KEY}\n")
+    (tmp_path / "west").write_text(f"{EAST} a.token.alone\n")
+    assert keys.of("east", EAST) == CellKey(EAST, KEY, "campus")
+    assert keys.of("west", EAST) == CellKey(EAST, "a.token.alone")
+    assert KEY not in repr(keys.of("east", EAST))
+
+
+@pytest.mark.parametrize(
+    "url", ["https://thief.example:7077", "https://east.example", "http://east.example:7077"]
+)
+def test_a_key_is_shown_at_no_address_but_its_own(tmp_path: Path, url: str) -> None:
+    keys = CellKeys(tmp_path)
+    (tmp_path / "east").write_text(f"{EAST} campus {KEY}\n")
+    with pytest.raises(KeyFault, match="for another address than") as fault:
+        keys.of("east", url)
+    assert url in str(fault.value)
+    assert KEY not in str(fault.value)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     keys, file = CellKeys(tmp_path), tmp_path / "east"
-    file.write_text("one\n")
-    assert keys.of("east").text == "one"
+    file.write_text(f"{EAST} one\n")
+    assert keys.of("east", EAST).text == "one"
     scratch = tmp_path / "new"
-    scratch.write_text("two\n")
+    scratch.write_text(f"{EAST} two\n")
     os.utime(scratch, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
     scratch.rename(file)
-    assert keys.of("east").text == "two", "the same size and time, but another file"
+    assert keys.of("east", EAST).text == "two", "the same size and time, but another file"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +97,11 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     [
         ("", "neither"),
         (KEY, "neither"),
-        ("a b c", "neither"),
-        ("campus token", "neither"),
+        ("a.token.alone", "neither"),
+        (f"campus {KEY}", "neither"),
+        (f"{EAST} {KEY}", "neither"),
+        (f"{EAST} campus token", "neither"),
+        (f"{EAST} campus {KEY} more", "neither"),
         ("x" * 9_000, "neither"),
         ("tökén", "cannot be read"),
     ],
@@ -95,15 +111,15 @@ def test_what_is_no_key_is_told_without_what_stands_there(
 ) -> None:
     (tmp_path / "east").write_text(text, encoding="utf-8")
     with pytest.raises(KeyFault, match=why) as fault:
-        CellKeys(tmp_path).of("east")
+        CellKeys(tmp_path).of("east", EAST)
     assert KEY not in str(fault.value)
 
 
 def test_no_file_and_no_folder_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(KeyFault, match="no file east"):
-        CellKeys(tmp_path).of("east")
+        CellKeys(tmp_path).of("east", EAST)
     with pytest.raises(KeyFault, match="without --cell-keys"):
-        CellKeys(None).of("east")
+        CellKeys(None).of("east", EAST)
 
 
 # -- over the wire -------------------------------------------------------------------------------

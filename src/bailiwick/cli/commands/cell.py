@@ -133,7 +133,7 @@ def join_cell(
 ) -> None:
     """Have another plane as a cell; it gets nothing before it was met.
 
-    The server needs a key to it: bailiwick up --cell-keys.
+    The server needs a key for this URL: bailiwick up --cell-keys.
 
     Example: bailiwick cell join east https://east.example:7077
     """

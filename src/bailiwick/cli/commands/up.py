@@ -160,8 +160,8 @@ class UpOptions(MailOptions):
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="How this server gets into its cells: in DIR/CELL stands `ACCOUNT KEY` of a "
-            "service account there: docs/cells.md. Replicas share it.",
+            help="How this server gets into its cells: in DIR/CELL stands `URL ACCOUNT KEY`, of "
+            "the cell and a service account there: docs/cells.md. Replicas share it.",
         ),
     ] = None
     tls_cert: Annotated[

@@ -75,7 +75,7 @@ class CellLine:
 
     async def _entered(self, wait_s: float) -> str:
         try:
-            shown = self.keys.of(self.cell)
+            shown = self.keys.of(self.cell, self.url)
         except KeyFault as fault:
             raise LineFailed(str(fault)) from None
         if shown.account is None:

@@ -2,8 +2,10 @@
 
 Rules:
 
-- In ``DIR/CELL`` stands ``ACCOUNT KEY`` (a key of that account, exchanged for short tokens), or a
-  token alone.
+- In ``DIR/CELL`` stands ``URL ACCOUNT KEY`` (a key of that account, exchanged for short tokens), or
+  ``URL TOKEN``.
+- What stands there is shown at that address alone. Whoever may have a cell join may write another
+  one into the journal, and would else have the key sent to himself.
 - A file is read again when it has changed, so a key is rotated without a restart.
 - What it says is told to nobody; what is wrong with it is.
 """
@@ -23,6 +25,8 @@ CHARS_MAX: Final = 8192
 class CellKey:
     """What is shown in a cell: a key of this account, or (no account) a token."""
 
+    url: str
+    """Where it is shown, and nowhere else."""
     text: str = field(repr=False)
     account: str | None = None
 
@@ -38,8 +42,8 @@ class CellKeys:
     folder: Path | None
     _known: dict[str, tuple[tuple[int, int, int], CellKey]] = field(default_factory=dict)
 
-    def of(self, cell: str) -> CellKey:
-        """What to show in this cell, as its file says now."""
+    def of(self, cell: str, url: str) -> CellKey:
+        """What to show in this cell at this address, as its file says now."""
         if self.folder is None:
             raise KeyFault("no key: the server was started without --cell-keys")
         path = self.folder / cell
@@ -55,14 +59,16 @@ class CellKeys:
             raise KeyFault(f"no key: there is no file {cell} among --cell-keys") from None
         except (OSError, ValueError) as error:
             raise KeyFault(f"the key of {cell} cannot be read ({type(error).__name__})") from None
+        if known[1].url != url:
+            raise KeyFault(f"the file of its key is for another address than {url}")
         return known[1]
 
 
 def _parse(text: str) -> CellKey:
     match text.split() if len(text) <= CHARS_MAX else []:
-        case [token] if not token.startswith(KEY_PREFIX):
-            return CellKey(token)
-        case [account, key] if key.startswith(KEY_PREFIX):
-            return CellKey(key, account)
+        case [url, token] if "://" in url and not token.startswith(KEY_PREFIX):
+            return CellKey(url.rstrip("/"), token)
+        case [url, account, key] if "://" in url and key.startswith(KEY_PREFIX):
+            return CellKey(url.rstrip("/"), key, account)
         case _:
-            raise KeyFault("the file of its key holds neither `ACCOUNT KEY` nor a token")
+            raise KeyFault("the file of its key holds neither `URL ACCOUNT KEY` nor `URL TOKEN`")
