@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from bailiwick.iam import FLEET, Role, Scope, home_of
+from bailiwick.iam import FLEET, Permission, Role, Scope, ScopeLevel, home_of
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.services import authority as auth
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, MovedClock, http_house
+
+P = Permission
 
 BOSS, RIVAL = f"tenant_admin@{OWN}", f"tenant_admin@{FOREIGN}"
 RIVAL_OF_P = f"project_admin@{FOREIGN}"
@@ -174,6 +176,39 @@ def test_a_login_that_the_home_made_accepts_nothing_elsewhere(house: HttpHouse) 
     headers = {"Authorization": f"Bearer {narrow}"}
     refused = house.client.post("/v1/invitations/accept", json=PLACE, headers=headers)
     assert refused.status_code == 409
+
+
+@pytest.mark.parametrize("maker", [BOSS, f"project_admin@{OWN}", None], ids=["home", "p", "cut"])
+def test_a_login_that_others_made_or_narrowed_decides_nothing_elsewhere(
+    house: HttpHouse, maker: str | None
+) -> None:
+    if maker is None:
+        token = house.token("alice", terms=auth.Terms(keys=()))
+    else:
+        token = house.ask(maker, "POST", "/v1/tokens", json={"principal": "alice"}).json()["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+
+    def tried(word: str) -> int:
+        path = f"/v1/invitations/{word}"
+        return int(house.client.post(path, json=PLACE, headers=headers).status_code)
+
+    invite(house)
+    assert house.client.get("/v1/invitations", headers=headers).json()["items"] == []
+    assert tried("decline") == 409
+    assert answer(house, "accept") == 200, "it is still open"
+    assert tried("leave") == 409
+    assert reads(house)
+
+
+def test_nobody_sets_the_home_of_one_who_has_more_than_he(house: HttpHouse) -> None:
+    house.do(cmd.SetRole("helpdesk", ScopeLevel.FLEET, (P.MEMBER_MANAGE, P.MEMBER_READ)))
+    house.do(cmd.SetMember("hal", None, None, None, "helpdesk"))
+    for principal, status in (("fleet_admin", 403), ("alice", 403), ("somebody-new", 200)):
+        body = {"principal": principal, "tenant": FOREIGN}
+        assert house.ask("hal", "PUT", "/v1/principals/home", json=body).status_code == status
+    refusals = [each for each in house.records("access_refused") if each["principal"] == "hal"]
+    assert {each["reason"] for each in refusals} == {"role_broadens"}
+    assert tokens_of(house, RIVAL, "fleet_admin") == []
 
 
 def test_nobody_invites_to_more_than_he_has_himself(house: HttpHouse) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.wire.actions.credentials import FEDERATION_EXCHANGE
+from bailiwick.wire.credentials import ACCOUNT_KEY
 from tests.support.http_house import HttpHouse, http_house
 
 ADMIN, OWNER, OTHER = "fleet_admin", "tenant_admin@lab", "tenant_admin@rival"
@@ -139,6 +141,43 @@ def test_a_token_for_another_carries_no_more_than_its_maker_has(house: HttpHouse
     full = house.token("later", kind=PrincipalKind.SERVICE_ACCOUNT)
     headers = {"Authorization": f"Bearer {full}"}
     assert house.client.get(path, headers=headers).status_code == 200
+
+
+def test_what_somebody_gets_later_is_in_no_token_or_key_of_one_who_has_it_not(
+    house: HttpHouse,
+) -> None:
+    admin, quota = "project_admin@lab", {"limits": {"gpu_count": 7}}
+    path = "/v1/tenants/lab/projects/p/quota"
+    house.do(cmd.SetMember("pia", Role.PROJECT_MEMBER, "lab", "p"))
+    house.do(cmd.CreateAccount("robot", "lab", "p"))
+    wish = {"principal": "pia", "kind": "human", "ttl_s": 600}
+    token = house.ask(admin, "POST", "/v1/tokens", json=wish).json()["token"]
+    by_owner = house.ask(OWNER, "POST", "/v1/tokens", json=wish).json()["token"]
+    made = house.ask(admin, "POST", "/v1/service-accounts/robot/keys", json={}).json()["key"]
+    house.do(cmd.SetRole("planner", ScopeLevel.PROJECT, (P.PROJECT_QUOTA_SET,), "lab"))
+    for name in ("pia", "robot"):
+        house.do(cmd.SetMember(name, None, "lab", "p", "planner"))
+    body = {"subject_token": made, "subject_token_type": ACCOUNT_KEY, "account": "robot"}
+    granted = house.client.post(FEDERATION_EXCHANGE.path, json=body).json()["access_token"]
+
+    def sets(shown: str) -> int:
+        headers = {"Authorization": f"Bearer {shown}"}
+        return int(house.client.put(path, json=quota, headers=headers).status_code)
+
+    assert house.ask(admin, "PUT", path, json=quota).status_code == 403
+    assert (sets(token), sets(granted)) == (403, 403)
+    assert sets(by_owner) == 200, "the tenant's administrator has it"
+
+
+def test_nobody_withdraws_or_replaces_an_offer_of_more_than_he_has(house: HttpHouse) -> None:
+    keys = (P.MEMBER_MANAGE, P.MEMBER_READ)
+    held(house, "dora", "desk", *keys)
+    house.do(cmd.SetMember("guest", Role.PROJECT_VIEWER, "rival", "p"))
+    assert give(house, OWNER, "guest", "project_admin").json()["is_offer"] is True
+    assert is_broadening(give(house, "dora", "guest", None))
+    assert is_broadening(give(house, "dora", "guest", "desk"))
+    assert give(house, OWNER, "guest", "desk").status_code == 200
+    assert give(house, "dora", "guest", None).status_code == 200
 
 
 def test_an_account_has_no_role_of_ones_own_beyond_its_scope(house: HttpHouse) -> None:

@@ -31,6 +31,8 @@ TYPES_MAX: Final = 16
 WEBHOOKS_MAX: Final = 1_000
 WEBHOOKS_EACH_MAX: Final = 16
 """Of one tenant or one project."""
+WEBHOOKS_TENANT_MAX: Final = 64
+"""Of a tenant with all its projects: none takes all that there are."""
 OVERLAP_MS: Final = 24 * 3_600_000
 """How long the secret before still counts."""
 

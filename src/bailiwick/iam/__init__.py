@@ -21,6 +21,7 @@ from bailiwick.iam.roles import (
     ROLES_MAX,
     AnyRole,
     CustomRole,
+    holds_all,
     missing_keys,
     rights_of,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "check_conditions",
     "counted_roles",
     "holds",
+    "holds_all",
     "home_of",
     "is_reserved",
     "is_stranger",

@@ -73,6 +73,11 @@ def rights_of(roles: Mapping[Scope, AnyRole], scope: Scope) -> frozenset[Permiss
     return frozenset[Permission]().union(*(role.permissions for role in held if role is not None))
 
 
+def holds_all(roles: Mapping[Scope, AnyRole], scope: Scope) -> bool:
+    """Whether these roles give every key that somebody there could ever be given."""
+    return rights_of(roles, scope) >= KEYS_OF[scope.level]
+
+
 def missing_keys(
     roles: Mapping[Scope, AnyRole], wanted: Iterable[Permission], *, scope: Scope
 ) -> tuple[Permission, ...]:

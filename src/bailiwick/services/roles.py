@@ -7,9 +7,11 @@ Rules:
   lacks is told, and the refusal is sealed (``role_broadens``).
 - Roles of the product and of the fleet are everybody's to see, a tenant's are its own.
 - A token that is narrowed to some keys puts no role together that holds others, and hands out none.
-- An invitation is seen, accepted and declined by whom it is for, and by nobody else. It is accepted
-  with a login that would carry the role: one that others narrowed decides nothing for him.
-- A role elsewhere can be given up by who has it; what he has at home is his home's to take.
+- An invitation is seen, accepted and declined by whom it is for, and by nobody else, and a role
+  elsewhere given up by who has it: each with a login that would carry the role. One that others
+  made or narrowed decides nothing for him in other places, and does not show them.
+- What he has at home is his home's to take.
+- Who sets a principal's home has all that the principal has: a home makes and ends its tokens.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import NamedTuple
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
+    AnyRole,
     CustomRole,
     Permission,
     Role,
@@ -35,9 +38,10 @@ from bailiwick.kernel import Done
 from bailiwick.kernel.people.commands import DeleteRole, SetMember, SetRole
 from bailiwick.kernel.people.home_commands import EndOffer, SetHome
 from bailiwick.runtime.replica import View
+from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
-from bailiwick.vocab.errors import Conflict, InvalidValue
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 
 
 class RoleRow(NamedTuple):
@@ -106,16 +110,29 @@ async def _check_own(
 
 
 async def check_hand_out(caller: Caller, scope: Scope, *, member: str, role: str | None) -> None:
-    """Refuse to give or take a role that is more than the caller has there."""
+    """Refuse to give, offer or take a role that is more than the caller has there."""
 
     def look(view: View) -> frozenset[Permission]:
         directory = view.state.directory
         before = directory.roles.get(member, {}).get(scope)
         wanted = None if role is None else directory.role_at(role, scope)
-        both = (each.permissions for each in (before, wanted) if each is not None)
-        return frozenset[Permission]().union(*both)
+        offered = _offered(view, member, scope)  # would be withdrawn, or replaced
+        touched = (each.permissions for each in (before, wanted, offered) if each is not None)
+        return frozenset[Permission]().union(*touched)
 
     _require_all(caller, await caller.lookup(look), scope=scope)
+
+
+def _offered(view: View, member: str, scope: Scope) -> AnyRole | None:
+    """The role that is offered to somebody there; nothing if it is no more."""
+    directory = view.state.directory
+    offer = directory.offers.get((member, scope))
+    if offer is None or offer.expires_ms <= view.now_ms:
+        return None
+    try:
+        return directory.role_at(offer.role, scope)
+    except NotFound:
+        return None
 
 
 def _require_all(caller: Caller, touched: frozenset[Permission], *, scope: Scope) -> None:
@@ -136,11 +153,14 @@ def _require_all(caller: Caller, touched: frozenset[Permission], *, scope: Scope
 async def page_invitations(caller: Caller, *, after: str | None, limit: int) -> Rows[RoleOffer]:
     """The roles that the caller may accept now."""
     caller.require_login()
-    name = caller.principal.name
+    who = caller.principal
+
+    def is_shown(each: RoleOffer, now_ms: int) -> bool:
+        return each.member == who.name and each.expires_ms > now_ms and _reaches(who, each.scope)
 
     def read(view: View) -> Rows[RoleOffer]:
         offers = view.state.directory.offers.values()
-        mine = (each for each in offers if each.member == name and each.expires_ms > view.now_ms)
+        mine = (each for each in offers if is_shown(each, view.now_ms))
         return page_of(mine, after=after, limit=limit, key=lambda each: str(each.scope))
 
     return await caller.read(read)
@@ -148,21 +168,30 @@ async def page_invitations(caller: Caller, *, after: str | None, limit: int) -> 
 
 async def accept(caller: Caller, scope: Scope) -> Done:
     """Accept a role that was offered there; it counts from now on."""
-    caller.require_login()
-    who = caller.principal
-    bounds = [] if who.within is None else [Scope.parse(each) for each in who.within]
-    is_bound = who.within is not None and not any(each.covers(scope) for each in bounds)
-    if is_bound or who.keys is not None:
-        hint = "log in by your provider, or with a code of the fleet's administrator"
-        told = "cannot be accepted with a login that would not carry it"
-        raise Conflict("invitation", str(scope), told, hint=hint)
+    _check_reach(caller, scope, "invitation")
     return await _answer(caller, scope, outcome=OfferOutcome.ACCEPTED)
 
 
 async def decline(caller: Caller, scope: Scope) -> Done:
     """Decline a role that was offered there."""
-    caller.require_login()
+    _check_reach(caller, scope, "invitation")
     return await _answer(caller, scope, outcome=OfferOutcome.DECLINED)
+
+
+def _check_reach(caller: Caller, scope: Scope, kind: str) -> None:
+    """Refuse a login that somebody else made, or narrowed: it decides nothing in other places."""
+    caller.require_login()
+    if not _reaches(caller.principal, scope):
+        hint = "log in by your provider, or with a code of the fleet's administrator"
+        told = "cannot be answered for with a login that would not carry it"
+        raise Conflict(kind, str(scope), told, hint=hint)
+
+
+def _reaches(who: Principal, scope: Scope) -> bool:
+    """Whether a login carries all that its principal has, or is offered, at a scope."""
+    if who.keys is not None:
+        return False
+    return who.within is None or any(Scope.parse(each).covers(scope) for each in who.within)
 
 
 async def _answer(caller: Caller, scope: Scope, *, outcome: OfferOutcome) -> Done:
@@ -172,7 +201,7 @@ async def _answer(caller: Caller, scope: Scope, *, outcome: OfferOutcome) -> Don
 
 async def leave(caller: Caller, scope: Scope) -> Done:
     """Give up a role that the caller has elsewhere."""
-    caller.require_login()
+    _check_reach(caller, scope, "role")
     name = caller.principal.name
 
     def may_leave(view: View) -> bool:
@@ -191,4 +220,8 @@ async def set_home(caller: Caller, principal: str, *, tenant: str | None) -> Don
     caller.require(FLEET)
     if is_reserved(principal) or principal.startswith(NODE_PREFIX):
         raise InvalidValue("principal", principal, "no node, and none of the server's own")
+    # Who has its home looks after its tokens, and makes them: no way past :func:`check_hand_out`.
+    held = await caller.lookup(lambda view: dict(view.state.directory.roles.get(principal, {})))
+    for scope, role in held.items():
+        _require_all(caller, role.permissions, scope=scope)
     return await caller.change(SetHome(principal, tenant))

@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
-    CustomRole,
     Permission,
     PrincipalKind,
     Scope,
     ServiceAccount,
     Token,
+    holds_all,
     home_of,
     is_reserved,
     missing_keys,
@@ -224,9 +224,9 @@ def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
     if own is not None and (keys is None or not own.issuperset(keys)):
         return None
     roles = caller.principal.roles
-    if any(isinstance(role, CustomRole) for role in roles.values()):
+    where = [scope for scope in roles if caller.may(scope)]
+    if not all(holds_all(roles, each) for each in where):
         # Whoever it is for may get more keys there later, and the maker has them not.
-        where = [scope for scope in roles if caller.may(scope)]
         mine = frozenset(Permission).intersection(*(rights_of(roles, each) for each in where))
         keys = tuple(sorted(mine if keys is None else mine.intersection(keys)))
     return Terms(keys=keys, single_use=wish.single_use, within=_within(caller))

@@ -73,6 +73,11 @@ def test_webhooks_are_few(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.do(hook(project="vision"))
     with pytest.raises(LimitReached, match="webhooks of lab"):
         desk.do(hook("other"))
+    monkeypatch.setattr(webhook_rules, "WEBHOOKS_EACH_MAX", 16)
+    monkeypatch.setattr(webhook_rules, "WEBHOOKS_TENANT_MAX", 2)
+    for project in (None, "vision"):
+        with pytest.raises(LimitReached, match="webhooks of lab:"):
+            desk.do(hook("third", project=project))
     monkeypatch.setattr(webhook_rules, "WEBHOOKS_MAX", 2)
     with pytest.raises(LimitReached):
         desk.do(hook(tenant="firm"))

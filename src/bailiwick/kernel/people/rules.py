@@ -45,6 +45,8 @@ from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, Stale
 T = TypeVar("T", Tenant, Project)
 
 TOKENS_MAX = 1_000_000
+_TAKEN = "is a name that somebody has already"
+"""Whose, and whether a person's or an account's, is not told: he may be another tenant's."""
 """Tokens that may be known at a time; those that ran out are forgotten first."""
 
 
@@ -166,9 +168,9 @@ def _account(
         scope = Scope.of(command.tenant, command.project)
         directory.check_scope(scope)
         if command.account in directory.accounts:
-            raise Conflict("service account", command.account, "exists already")
+            raise Conflict("service account", command.account, _TAKEN)
         if _is_somebody(directory, command.account, now_ms=now_ms):
-            raise Conflict("service account", command.account, "is the name of somebody else")
+            raise Conflict("service account", command.account, _TAKEN)
         yield ev.ServiceAccountCreated(Owner(*scope), command.account)
         return
     found = directory.account(command.account)
@@ -193,9 +195,11 @@ def _issue(
         raise Conflict("token", command.token_id, "exists already")
     if command.expires_ms <= now_ms:
         raise Conflict("token", command.token_id, f"would have run out at {command.expires_ms}")
-    live = sum(token.expires_ms > now_ms for token in directory.tokens.values())
-    if live >= TOKENS_MAX:
-        raise LimitReached("tokens", TOKENS_MAX)
+    tokens = directory.tokens
+    if len(tokens) >= TOKENS_MAX:  # those that ran out are counted off only if it comes to that
+        live = sum(token.expires_ms > now_ms for token in tokens.values())
+        if live >= TOKENS_MAX:
+            raise LimitReached("tokens", TOKENS_MAX)
     if command.renews is not None:
         _check_renewed(directory.token(command.renews), command, now_ms=now_ms)
         yield ev.AccessTokenRevoked(command.renews)

@@ -19,9 +19,9 @@ from typing import Final
 from bailiwick.iam import (
     AccountKey,
     AccountTrust,
-    CustomRole,
     Permission,
     ServiceAccount,
+    holds_all,
     missing_keys,
     rights_of,
 )
@@ -141,8 +141,7 @@ async def _carried(caller: Caller, account: ServiceAccount) -> tuple[Permission,
     held = await caller.lookup(lambda view: dict(view.state.directory.roles.get(name, {})))
     if any(missing_keys(who.roles, role.permissions, scope=at) for at, role in held.items()):
         raise caller.refuse("the account may do what you may not", reason="beyond_reach")
-    is_own = any(isinstance(role, CustomRole) for role in who.roles.values())
-    if who.keys is None and not is_own:
-        return None
+    if who.keys is None and holds_all(who.roles, scope):
+        return None  # else the account may get more keys later than its maker has
     mine = rights_of(who.roles, scope)
     return tuple(sorted(mine if who.keys is None else mine & who.keys))

@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from bailiwick.apps.webhooks import WEBHOOKS_EACH_MAX, WEBHOOKS_MAX, Webhook
+from bailiwick.apps.webhooks import (
+    WEBHOOKS_EACH_MAX,
+    WEBHOOKS_MAX,
+    WEBHOOKS_TENANT_MAX,
+    Webhook,
+)
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook, WebhookCommand
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
@@ -62,6 +67,8 @@ def _check_room(state: State, scope: Scope) -> None:
         raise LimitReached("webhooks", WEBHOOKS_MAX)
     if sum(1 for where, _ in held if where == scope) >= WEBHOOKS_EACH_MAX:
         raise LimitReached(f"webhooks of {scope}", WEBHOOKS_EACH_MAX)
+    if sum(1 for where, _ in held if where.tenant == scope.tenant) >= WEBHOOKS_TENANT_MAX:
+        raise LimitReached(f"webhooks of {scope.tenant or 'the fleet'}", WEBHOOKS_TENANT_MAX)
 
 
 def _delete(state: State, command: DeleteWebhook) -> Iterator[Event]:
