@@ -32,7 +32,7 @@ days = st.one_of(
 spans = st.builds(
     LocalSpan,
     st.one_of(st.integers(0, 1439), st.integers(90, 190)),
-    st.integers(1, 14 * 1440),
+    st.one_of(st.integers(1, 14 * 1440), st.integers(1, 14).map(lambda each: each * 1440)),
     st.sampled_from(ZONES),
 )
 rules = st.one_of(
@@ -61,7 +61,27 @@ def is_day(rule: CalendarRule, day: date) -> bool:
 
 
 def naive(rule: CalendarRule, first: datetime, last: datetime) -> list[Occurrence]:
-    """Look at the clock of the zone every minute, from two days before."""
+    """Look at the clock of the zone every minute, from two days before.
+
+    What has begun is over after its time, or when another begins that on the wall comes no earlier
+    than it should be over.
+    """
+    came = walk(rule, first, last + timedelta(minutes=rule.span.length))
+    found = []
+    for wanted, starts in came:
+        over = wanted + timedelta(minutes=rule.span.length)
+        ends = starts + timedelta(minutes=rule.span.length)
+        later = [other for other, _ in came if other > wanted]
+        if all(other >= over for other in later):
+            ends = min([ends, *(moment for _, moment in came if moment > starts)])
+        if first <= starts < last:
+            times = (round(each.timestamp() * 1000) for each in (starts, ends))
+            found.append(Occurrence(wanted.date(), *times))
+    return found
+
+
+def walk(rule: CalendarRule, first: datetime, last: datetime) -> list[tuple[datetime, datetime]]:
+    """What the clock shows when the rule comes, and when that is, a day and more on either side."""
     zone, found = ZoneInfo(rule.span.zone), []
     now, walked = first - timedelta(days=2), []
     while now <= last + timedelta(days=2):
@@ -82,9 +102,7 @@ def naive(rule: CalendarRule, first: datetime, last: datetime) -> list[Occurrenc
             if later[0] < moment:
                 moment, local = walked[walked.index(later) - 1]
             starts = moment + (wanted - local)
-        if first <= starts < last:
-            at_ms = round(starts.timestamp() * 1000)
-            found.append(Occurrence(wanted.date(), at_ms, at_ms + rule.span.length * 60_000))
+        found.append((wanted, starts))
     return found
 
 
@@ -105,6 +123,12 @@ def naive(rule: CalendarRule, first: datetime, last: datetime) -> list[Occurrenc
 @example(Once(date(2028, 2, 29), LocalSpan(0, 60, "UTC")), date(2028, 2, 28), 0, 4320)
 @example(Monthly(Which.LAST, 1, LocalSpan(30, 60, "Asia/Beirut")), date(2028, 2, 28), 0, 4320)
 @example(Once(date(2011, 12, 30), LocalSpan(720, 60, "Pacific/Apia")), date(2011, 12, 29), 0, 4320)
+@example(Weekly(tuple(range(7)), LocalSpan(0, 1440, "Europe/Berlin")), date(2026, 3, 27), 0, 4320)
+@example(Weekly(tuple(range(7)), LocalSpan(0, 1440, "Europe/Berlin")), date(2026, 10, 24), 0, 4320)
+@example(Weekly(tuple(range(7)), LocalSpan(150, 1410, "Europe/Berlin")), date(2026, 3, 27), 0, 4320)
+@example(Weekly(tuple(range(7)), LocalSpan(0, 1800, "Europe/Berlin")), date(2026, 3, 27), 0, 4320)
+@example(Weekly(tuple(range(7)), LocalSpan(720, 1440, "Pacific/Apia")), date(2011, 12, 28), 0, 4320)
+@example(Weekly((6,), LocalSpan(135, 7 * 1440, "Australia/Lord_Howe")), date(2026, 9, 27), 0, 1440)
 def test_a_rule_comes_when_a_clock_on_the_wall_shows_its_time(
     rule: CalendarRule, day: date, minute: int, length: int
 ) -> None:

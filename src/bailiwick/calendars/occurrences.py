@@ -6,7 +6,10 @@ Rules:
   the moment that 02:30 would have been without the change: 03:30 by the new time. So nothing is
   left out, and it begins neither earlier nor later after midnight than on any other day.
 - A local time that comes twice is the first of both.
-- It lasts as long in every night: the end is counted in elapsed time.
+- It lasts as long in every night: the end is counted in elapsed time. But one that by the clocks
+  on the wall is over when the next one begins is over by then on a day that is short, too: nodes
+  that are booked round the clock are not booked for an hour of two days. One that is meant to last
+  into the next does.
 - A pure function of its arguments and the zone's table. Tables differ between machines and years,
   so what was found is written down by whoever acts on it, and is not counted out again.
 
@@ -25,11 +28,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bailiwick.calendars.rules import MINUTE_MS, YEARS, CalendarRule, Once
+from bailiwick.calendars.rules import DAY_MINUTES, LENGTH_MAX, MINUTE_MS, YEARS, CalendarRule, Once
 from bailiwick.vocab.errors import InvalidValue
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
+_NEXT_DAYS = LENGTH_MAX // DAY_MINUTES + 1
+"""No time lasts for more days, even over a change of clocks by a whole one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def occurrences(rule: CalendarRule, from_ms: int, *, until_ms: int) -> Iterator[
     for day in _days(rule, from_ms, until_ms):
         starts_ms = moment_of(day, rule.span.minute, zone=zone)
         if from_ms <= starts_ms < until_ms:
-            yield Occurrence(day, starts_ms, starts_ms + rule.span.length * MINUTE_MS)
+            yield Occurrence(day, starts_ms, _ends_ms(rule, day, starts_ms=starts_ms, zone=zone))
 
 
 def moment_of(day: date, minute: int, *, zone: ZoneInfo) -> int:
@@ -64,6 +69,18 @@ def moment_of(day: date, minute: int, *, zone: ZoneInfo) -> int:
     local = datetime(day.year, day.month, day.day, minute // 60, minute % 60, tzinfo=zone)
     # fold is 0: the first of two; of none, counted by the clocks from before they changed.
     return (local.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _ends_ms(rule: CalendarRule, day: date, *, starts_ms: int, zone: ZoneInfo) -> int:
+    """When it is over: by when the next one begins, unless it is longer than the days between."""
+    span = rule.span
+    ends_ms = starts_ms + span.length * MINUTE_MS
+    ahead = next((n for n in range(1, _NEXT_DAYS + 1) if rule.is_on(day + n * _DAY)), None)
+    if ahead is None or span.length > ahead * DAY_MINUTES:
+        return ends_ms
+    next_ms = moment_of(day + ahead * _DAY, span.minute, zone=zone)
+    # Both begin at once where a whole day is left out, as in Samoa in 2011: none is cut to nothing.
+    return min(ends_ms, next_ms) if next_ms > starts_ms else ends_ms
 
 
 def _days(rule: CalendarRule, from_ms: int, until_ms: int) -> Iterator[date]:

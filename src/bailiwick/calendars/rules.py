@@ -3,7 +3,8 @@
 Rules:
 
 - A rule says a local time, in a zone by its name, and how long from there.
-- How long is elapsed time: four hours are four hours in a night when clocks change, too.
+- How long is elapsed time: four hours are four hours in a night when clocks change, too. What is
+  round the clock is no longer than its days are, or there would be two of it for an hour.
 - No rule comes more often than once a day, so an occurrence is known by its local date.
 """
 

@@ -104,6 +104,30 @@ def test_four_hours_are_four_hours_in_a_night_when_clocks_change() -> None:
     assert {each.ends_ms - each.starts_ms for each in found} == {4 * HOUR_MS}
 
 
+@pytest.mark.parametrize(
+    ("rule", "day", "hours"),
+    [
+        ("daily at 00:00 for 24h in Europe/Berlin", "2026-03-29", 23),
+        ("daily at 00:00 for 24h in Europe/Berlin", "2026-10-25", 24),  # of 25
+        ("daily at 02:30 for 24h in Europe/Berlin", "2026-03-28", 24),  # until 03:30, as it is
+        ("daily at 02:30 for 24h in Europe/Berlin", "2026-03-29", 23),
+        ("daily at 00:00 for 23h30m in Europe/Berlin", "2026-03-29", 23),
+        ("daily at 00:00 for 22h in Europe/Berlin", "2026-03-29", 22),
+        ("daily at 00:00 for 30h in Europe/Berlin", "2026-03-29", 30),
+        ("weekly on sat,sun at 00:00 for 24h in Europe/Berlin", "2026-03-29", 24),
+        ("weekly on sun at 00:00 for 7d in Europe/Berlin", "2026-03-29", 7 * 24 - 1),
+        ("weekly on sat,sun at 00:00 for 2d in Europe/Berlin", "2026-03-28", 48),
+        ("once on 2026-03-29 at 00:00 for 24h in Europe/Berlin", "2026-03-29", 24),
+    ],
+)
+def test_what_is_over_when_the_next_one_begins_is_over_by_then_on_a_short_day_too(
+    rule: str, day: str, hours: int
+) -> None:
+    found = occurrences(parse_rule(rule), at(day) - 12 * HOUR_MS, until_ms=at(day) + 12 * HOUR_MS)
+    (one,) = [each for each in found if each.date == date.fromisoformat(day)]
+    assert one.ends_ms - one.starts_ms == hours * HOUR_MS
+
+
 def test_a_month_has_the_weekday_that_is_asked_for_and_its_last_one() -> None:
     second = "monthly on 2nd tue at 12:00 for 1h in UTC"
     assert starts(second, "2026-11-01", "2027-02-01") == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from bailiwick.kernel import (
@@ -13,6 +15,12 @@ from bailiwick.kernel import (
     SetQuota,
 )
 from bailiwick.kernel.bookings.refusals import BookingRefused
+from bailiwick.kernel.people.commands import (
+    ChangeProject,
+    ChangeTenant,
+    CreateProject,
+    CreateTenant,
+)
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.vocab.errors import Conflict, NotFound
 from bailiwick.vocab.transitions import NodeMode
@@ -57,6 +65,22 @@ def test_what_was_asked_for_by_name_or_has_begun_is_not_replaced() -> None:
     at.tick(STARTS)
     assert "has begun" in at.refuses(Conflict, ReplaceBooked("c", **OWN))
     at.refuses(NotFound, ReplaceBooked("none", **OWN))
+
+
+def test_who_is_closed_keeps_what_he_has_and_gets_no_other_node_until_he_is_opened_again() -> None:
+    at = desk(1, 1)
+    at.do(CreateTenant("acme"))
+    at.do(CreateProject("acme", "class"))
+    at.do(book(count=1))
+    lost = booking(at).nodes
+    at.do(DepartNode(lost[0]))
+    for change in (partial(ChangeTenant, "acme"), partial(ChangeProject, "acme", "class")):
+        at.do(change(is_open=False))
+        assert "is closed" in at.refuses(Conflict, ReplaceBooked("b", **OWN))
+        assert booking(at).nodes == lost
+        at.do(change(is_open=True))
+    at.do(ReplaceBooked("b", **OWN))
+    assert booking(at).nodes != lost
 
 
 def test_a_node_that_is_closed_is_replaced_too() -> None:

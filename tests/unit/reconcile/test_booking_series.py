@@ -84,6 +84,17 @@ def test_each_time_is_booked_once_over_a_change_of_summer_time(cell: Cell) -> No
     assert (cell.said, cell.unbooked) == ([], 0)
 
 
+def test_the_day_after_a_short_one_is_booked_too_by_a_series_round_the_clock(cell: Cell) -> None:
+    cell.go_on("2026-03-27T12:00")
+    cell.do(series(rule="daily at 00:00 for 24h in Europe/Berlin", ahead_days=4))
+    days = (28, 29, 30, 31)
+    assert cell.planner.once() == tuple(f"class-202603{day}" for day in days)
+    assert [(each.ends_ms - each.starts_ms) // (60 * MINUTE_MS) for each in cell.bookings()] == [
+        *(24, 23, 24, 24)
+    ]
+    assert (cell.said, cell.unbooked) == ([], 0)
+
+
 def test_the_next_times_are_told_over_a_change_of_summer_time() -> None:
     found = [*coming_times(RULE, at("2026-03-15T12:00"))]
     assert [utc(each.starts_ms) for each in found] == [

@@ -16,6 +16,7 @@ from bailiwick.kernel import (
     PlanWindow,
     RegisterNode,
     SetCalendar,
+    Tick,
 )
 from bailiwick.kernel.maintenance.book import PlannedWindow
 from bailiwick.reconcile.timetables.windows import WindowTimes
@@ -49,9 +50,9 @@ def cell(tmp_path: Path) -> Iterator[Cell]:
         made.stop()
 
 
-def calendar(**more: Any) -> SetCalendar:
+def calendar(name: str = "fans", **more: Any) -> SetCalendar:
     told: dict[str, Any] = {"nodes": ("n1",), "lead_ms": MINUTE_MS, **more}
-    return SetCalendar("fans", told.pop("rule", RULE), **told)
+    return SetCalendar(name, told.pop("rule", RULE), **told)
 
 
 def test_windows_are_announced_over_a_change_of_summer_time_and_each_once(cell: Cell) -> None:
@@ -176,3 +177,39 @@ def test_a_calendar_that_is_set_anew_begins_anew_wherever_the_last_look_ended(
     assert cell.planner.once() == ()
     cell.do(SetCalendar("aaa", "daily at 03:00 for 1h in UTC", ("n1",), ahead_days=2))
     assert cell.planner.once() == ("aaa-20260316", "aaa-20260317")
+
+
+def with_one_on(cell: Cell, name: str = "fans") -> None:
+    """A window of today has begun, and the rule is then changed to this evening."""
+    cell.do(calendar(name, rule="daily at 13:00 for 4h in UTC", ahead_days=2))
+    cell.planner.once()
+    cell.go_on("2026-03-15T14:00")
+    cell.do(Tick())
+    cell.do(calendar(name, rule="daily at 20:05 for 2h in UTC", ahead_days=2))
+
+
+def test_a_rule_that_is_changed_while_its_window_is_on_has_another_on_that_day(cell: Cell) -> None:
+    with_one_on(cell)
+    planned = ("fans-20260315-2005", "fans-20260316")
+    assert cell.planner.once() == planned
+    assert cell.starts() == ["2026-03-15T13:00", "2026-03-15T20:05", "2026-03-16T20:05"]
+    cell.go_on("2026-03-15T18:00")
+    cell.do(Tick())
+    assert [each.id for each in cell.windows()] == [*planned], "the name by date is free again"
+    assert cell.planner.once() == cell.another().once() == ()
+    assert cell.said == []
+
+
+def test_the_second_window_of_a_day_has_a_name_beside_the_longest_of_a_calendar(cell: Cell) -> None:
+    with_one_on(cell, "c" * 38)
+    assert cell.planner.once() == ("c" * 34 + "-20260315-2005", "c" * 38 + "-20260316")
+
+
+def test_a_second_window_whose_name_is_taken_is_told_and_hinders_no_later_one(cell: Cell) -> None:
+    times = at("2026-03-18T05:00"), at("2026-03-18T06:00")
+    cell.do(PlanWindow("fans-20260315-2005", ("n2",), *times, 0))
+    with_one_on(cell)
+    assert cell.planner.once() == ("fans-20260316",)
+    assert cell.planner.once() == ()
+    (said,) = cell.said
+    assert said.startswith("calendar fans is not planned: window 'fans-20260315-2005'")

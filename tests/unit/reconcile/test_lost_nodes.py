@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.kernel import Book, DepartNode, RegisterNode, ReplaceBooked
-from bailiwick.kernel.people.commands import CreateProject, CreateTenant
+from bailiwick.kernel import Book, Command, DepartNode, RegisterNode, ReplaceBooked
+from bailiwick.kernel.people.commands import (
+    ChangeProject,
+    ChangeTenant,
+    CreateProject,
+    CreateTenant,
+)
 from bailiwick.reconcile.timetables.lost_nodes import LostNodes
 from bailiwick.reconcile.timetables.planner import TimetablePlanner
 from bailiwick.runtime.replica import View
@@ -64,6 +70,23 @@ def test_what_cannot_be_replaced_is_said_once_and_tried_again(cell: Cell) -> Non
     assert "lacks 1 nodes" in cell.said[0]
     cell.do(RegisterNode("n3", MACHINE))
     cell.clock.moment += 30_000
+    assert cell.planner.once() == ("class",)
+    assert cell.booked() == ("n2", "n3")
+
+
+@pytest.mark.parametrize("change", [partial(ChangeTenant, "lab"), partial(ChangeProject, *OWNER)])
+def test_for_who_is_closed_nothing_is_tried_until_he_is_opened_again_and_then_at_once(
+    cell: Cell,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[..., Command],
+) -> None:
+    cell.go_on("2026-03-17T08:00")
+    cell.do(RegisterNode("n3", MACHINE), DepartNode("n1"), change(is_open=False))
+    tries = Tries(monkeypatch)
+    for _ in range(3):
+        assert cell.planner.once() == ()
+    assert (tries.names, cell.said) == ([], [])
+    cell.do(change(is_open=True))
     assert cell.planner.once() == ("class",)
     assert cell.booked() == ("n2", "n3")
 

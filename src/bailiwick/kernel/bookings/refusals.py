@@ -15,6 +15,8 @@ from typing import assert_never
 from bailiwick.kernel.bookings.choice import BookingChoice
 from bailiwick.kernel.bookings.commands import BOOKED_NODES_MAX, BookingAsk
 from bailiwick.kernel.bookings.limits import QuotaShort
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.state import State
 from bailiwick.scheduler.quota_policy import GpuGenerationLimitExceeded, HardLimitExceeded
 from bailiwick.vocab.bookings import BookingRefusal
 from bailiwick.vocab.errors import Conflict
@@ -29,6 +31,18 @@ class BookingRefused(Conflict):
     ) -> None:
         super().__init__("booking", name, why, hint=hint)
         self.reason, self.numbers = reason, numbers
+
+
+def closed(state: State, owner: Owner) -> Conflict | None:
+    """Why nothing is booked for who is closed; where nobody keeps a directory, nobody is."""
+    tenant, project = str(owner.tenant), str(owner.project)
+    home = state.directory.tenants.get(tenant)
+    if home is not None and not home.is_open:
+        return Conflict("tenant", tenant, "is closed")
+    part = state.directory.projects.get((tenant, project))
+    if part is not None and not part.is_open:
+        return Conflict("project", f"{tenant}/{project}", "is closed")
+    return None
 
 
 def check_chosen(

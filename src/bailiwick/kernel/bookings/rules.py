@@ -6,6 +6,7 @@ Rules:
   to leave for one: where too few nodes are free it is refused, with the numbers and the earliest
   time at which it could begin.
 - It begins later than now, and not so far ahead that nobody plans for it.
+- For who is closed nothing is booked, and no node in another's place. What he has booked stays.
 - It is within its owner's quota (:mod:`.limits`), and a tenant has at most
   :data:`TENANT_BOOKINGS_MAX` at a time, by at most :data:`TENANT_SERIES_MAX` series.
 - The first tick from the beginning on seals that it has begun: until then nobody could use it. Then
@@ -32,7 +33,7 @@ from bailiwick.kernel.bookings.candidates import lost_nodes, still_wanted
 from bailiwick.kernel.bookings.choice import choose
 from bailiwick.kernel.bookings.dump import users_on
 from bailiwick.kernel.bookings.guard import stand_guard
-from bailiwick.kernel.bookings.refusals import check_chosen
+from bailiwick.kernel.bookings.refusals import check_chosen, closed
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply, Cause
@@ -111,14 +112,9 @@ def check_bookable(
 
 
 def _check_open(state: State, owner: Owner) -> None:
-    """Nothing is booked for who is closed; where nobody keeps a directory, nobody is."""
-    tenant, project = str(owner.tenant), str(owner.project)
-    home = state.directory.tenants.get(tenant)
-    if home is not None and not home.is_open:
-        raise Conflict("tenant", tenant, "is closed")
-    part = state.directory.projects.get((tenant, project))
-    if part is not None and not part.is_open:
-        raise Conflict("project", f"{tenant}/{project}", "is closed")
+    refused = closed(state, owner)
+    if refused is not None:
+        raise refused
 
 
 def check_unbooked(found: BookingSeries, command: cmd.Book) -> None:
@@ -155,6 +151,7 @@ def _replace(state: State, command: cmd.ReplaceBooked, *, now_ms: int) -> Iterat
     booking = _found(state, command)
     if booking.phase(now_ms) is not BookingPhase.PLANNED:
         raise Conflict("booking", booking.id, "has begun", hint="its nodes stay as they are")
+    _check_open(state, booking.owner)
     ask = still_wanted(state, booking)
     if ask is None:
         raise Conflict("booking", booking.id, "lacks no node that another could stand for")

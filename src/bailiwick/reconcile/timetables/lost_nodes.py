@@ -3,6 +3,8 @@
 Rules:
 
 - Only shortly before a booking begins: a machine that is repaired in time keeps its place.
+- Nothing is booked for who is closed. It is not tried either: whoever is opened again is looked
+  after at once, and does not wait as one whose nodes were looked for in vain.
 - What cannot be replaced is tried again until the booking begins, less and less often
   (:mod:`.patience`), and said once.
 - One look tries a bounded number of bookings for a bounded time, the earliest first. Where there
@@ -20,6 +22,7 @@ from typing import Final
 from bailiwick.kernel import ReplaceBooked
 from bailiwick.kernel.bookings.book import Booking
 from bailiwick.kernel.bookings.candidates import still_wanted
+from bailiwick.kernel.bookings.refusals import closed
 from bailiwick.reconcile.timetables.patience import Patience, patience_after
 from bailiwick.reconcile.timetables.planner import LOOK_MAX_S, DueTime, Sayings
 from bailiwick.runtime.replica import View
@@ -104,6 +107,8 @@ def _soon(view: View) -> tuple[int, list[Booking]]:
 
 def _lacking(view: View, *, soon: list[Booking], but: Collection[str]) -> list[Booking]:
     """Those of them that lack nodes now; one more than a look tries, if there are more."""
-    there = view.state.bookings.bookings
+    state = view.state
+    there = state.bookings.bookings
     known = (there[each.key] for each in soon if each.key in there and each.key not in but)
-    return [*islice((each for each in known if still_wanted(view.state, each)), LACKING_MAX + 1)]
+    may = (each for each in known if closed(state, each.owner) is None)
+    return [*islice((each for each in may if still_wanted(state, each)), LACKING_MAX + 1)]

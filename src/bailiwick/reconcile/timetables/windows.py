@@ -4,6 +4,8 @@ Rules:
 
 - A window is named by its calendar and its local date, and every calendar knows until when it was
   planned. So a leader that comes after another plans none twice, and none that was cancelled.
+- Where a window of the calendar itself has that name, as when the rule is changed on a day whose
+  window is on, its local time is in the name too. Where somebody else's has it, that stands for it.
 - Labels are looked up when a window is planned: it has the nodes that have them then. Of nodes by
   name it has those that are there. Where there is none, it is tried again at the next look.
 - A calendar for more nodes than a window may have is not planned for some of them: it is said that
@@ -17,14 +19,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
 from bailiwick.calendars import Occurrence, occurrences, parse_rule
 from bailiwick.kernel import PlanWindow
 from bailiwick.kernel.maintenance.book import Calendar
-from bailiwick.kernel.maintenance.commands import NODES_MAX
+from bailiwick.kernel.maintenance.commands import NODES_MAX, WINDOW_NAME_MAX
 from bailiwick.kernel.spelling import labels_from
 from bailiwick.reconcile.timetables.planner import DueTime, Sayings
 from bailiwick.runtime.replica import View
@@ -45,6 +47,8 @@ class WindowTimes:
         self._sayings = Sayings(say)
         self._is_left = self._is_taken = False
         """Of the last that was tried: whether its calendar is left, or only its name is taken."""
+        self._is_second = False
+        """Whether there is a window of that calendar and date beside the one that was tried."""
         self._last = ""
         """The calendar at which the last look ended before it was through."""
         self._known: dict[str, Calendar] = {}
@@ -94,12 +98,13 @@ class WindowTimes:
             why = f"{len(nodes)} nodes have its labels, and a window has {NODES_MAX} at most"
             self._tell(calendar.id, f"{why}; several calendars with narrower labels would do")
             return
+        own = runner.read(partial(_own_names, calendar=calendar, times=found)) if nodes else ()
         from_ms, in_vain = self._next.get(calendar.id, 0), 0
         for each in found if nodes else ():
             if each.starts_ms < from_ms:
                 continue
-            self._is_taken = False
-            yield _window(calendar, each, nodes=nodes)
+            self._is_taken, self._is_second = False, _name(calendar, each) in own
+            yield _window(calendar, each, nodes=nodes, is_second=self._is_second)
             in_vain += self._is_taken
             if self._is_left or in_vain == IN_VAIN_MAX:
                 return
@@ -109,6 +114,8 @@ class WindowTimes:
         """Be told that a window was not planned, and why."""
         if isinstance(error, Conflict):  # planned by hand, or the calendar changed meanwhile
             self._is_taken, self._next[time.rule] = True, time.starts_ms + 1
+            if self._is_second:  # nothing stands for it
+                self._tell(time.rule, str(error))
         else:
             self._is_left = True
             self._tell(time.rule, str(error))
@@ -139,8 +146,28 @@ def _nodes(view: View, *, calendar: Calendar) -> tuple[str, ...]:
     return tuple(sorted(str(each.id) for each in entries.values() if each.has_labels(wanted)))
 
 
-def _window(calendar: Calendar, each: Occurrence, *, nodes: tuple[str, ...]) -> DueTime:
-    name = f"{calendar.id}-{each.date:%Y%m%d}"
+def _own_names(view: View, *, calendar: Calendar, times: Sequence[Occurrence]) -> frozenset[str]:
+    """Of the names by date, those that windows of the calendar itself have."""
+    windows = view.state.maintenance.windows
+    known = (windows.get(_name(calendar, each)) for each in times)
+    return frozenset(each.id for each in known if each and each.calendar == calendar.id)
+
+
+def _name(calendar: Calendar, each: Occurrence) -> str:
+    return f"{calendar.id}-{each.date:%Y%m%d}"
+
+
+def _second_name(calendar: Calendar, each: Occurrence) -> str:
+    """With the time, which fits beside any calendar's name only if that is cut off."""
+    hour, minute = divmod(parse_rule(calendar.rule).span.minute, 60)
+    more = f"-{each.date:%Y%m%d}-{hour:02}{minute:02}"
+    return calendar.id[: WINDOW_NAME_MAX - len(more)] + more
+
+
+def _window(
+    calendar: Calendar, each: Occurrence, *, nodes: tuple[str, ...], is_second: bool
+) -> DueTime:
+    name = _second_name(calendar, each) if is_second else _name(calendar, each)
     times = each.starts_ms, each.ends_ms, calendar.lead_ms
     command = PlanWindow(name, nodes, *times, calendar.text, calendar.id)
     return DueTime(calendar.id, name, each.starts_ms, command)
