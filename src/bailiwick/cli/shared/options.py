@@ -108,7 +108,10 @@ class WishOptions:
     ] = None
     spot: Annotated[bool, _option(_TERMS, "--spot", help="Cheap, and the first to go.")] = False
     guaranteed: Annotated[
-        bool, _option(_TERMS, "--guaranteed", help="Only operators and policy end it.")
+        bool,
+        _option(
+            _TERMS, "--guaranteed", help="Only operators and policy end it before its term is over."
+        ),
     ] = False
     ttl: Annotated[
         str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m; without it, 1h.")
