@@ -286,6 +286,22 @@ def test_what_no_node_can_do_is_refused_before_anybody_goes() -> None:
     assert lease
 
 
+def test_none_begins_on_a_node_that_a_window_has_yet_to_give_back() -> None:
+    d = desk()
+    d.do(PlanWindow("w", ("n1", "n2"), d.now_ms + 1_000, d.now_ms + 10_000, 0))
+    for _ in range(2):
+        d.tick(d.now_ms + 1_000)
+    assert (mode(d), mode(d, "n2")) == (NodeMode.MAINTENANCE,) * 2
+    d.tick(d.now_ms + 10_000, limit=2)  # as many records as the first of them needs
+    (left,) = d.state.maintenance.releasing
+    assert mode(d, left) is NodeMode.MAINTENANCE
+    assert "from a window" in d.refuses(Conflict, replace(CHANGE, node=left))
+    d.tick(d.now_ms + 1)
+    assert mode(d, left) is NodeMode.ACCEPTING
+    d.do(replace(CHANGE, node=left))
+    assert change_of(d, left).phase is MigPhase.DRAINING
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -5,8 +5,9 @@ Rules:
 - The whole node is emptied, not the GPUs alone: its agent may turn a mode on or off, and what a
   machine has changes as one. Everybody there goes, guaranteed leases too, and nobody elsewhere but
   members of their gangs.
-- A node that a window of maintenance holds is that window's: no change begins there. While a change
-  goes on nobody moves the node by hand, since its agent may be at work.
+- A node that a window of maintenance holds is that window's: no change begins there, nor while one
+  that is over has yet to give it back. While a change goes on nobody moves the node by hand, since
+  its agent may be at work.
 - Once the node is empty it goes into maintenance, and its agent has ``wait_ms`` to answer. Without
   an answer the change has failed.
 - Done, the node is back by the legal path, tested first if it can be. If the machine has become
@@ -75,6 +76,9 @@ def _change(state: State, command: cmd.ChangeMig, *, now_ms: int) -> Iterator[Ev
         raise Conflict("node", node, "is held by a window of maintenance", hint=hint)
     if entry.mode not in _CLOSED:
         check_mode_change(entry.mode, NodeMode.DRAINING)
+    if node in state.maintenance.releasing:  # a tick opens it, and would under the agent's hands
+        hint = "wait until it takes work again"
+        raise Conflict("node", node, "is on its way back from a window", hint=hint)
     if entry.mode is NodeMode.MAINTENANCE and state.leases_on(node):  # it lost its fence before
         hint = "bailiwick node show lists them: let them end, or bailiwick lease clear-fence"
         raise Conflict("node", node, "still holds leases", hint=hint)
