@@ -219,6 +219,32 @@ def test_a_node_with_leases_is_not_tested() -> None:
     d.refuses(Conflict, BeginTest("n1"))
 
 
+def test_a_closed_node_that_lost_its_fence_is_not_tested_over_what_may_still_run_there() -> None:
+    d = desk()
+    tell(d)
+    lease = d.lease(ttl_ms=10 * MINUTE)
+    d.do(ChangeMode("n1", NodeMode.FENCE_LOST))
+    d.do(ChangeMode("n1", NodeMode.MAINTENANCE))
+    for way in (OpenNode("n1"), BeginTest("n1")):
+        assert "still holds leases" in d.refuses(Conflict, way)
+    d.do(ChangeMode("n1", NodeMode.RETURNING))
+    for way in (OpenNode("n1"), BeginTest("n1")):
+        assert "still holds leases" in d.refuses(Conflict, way)
+    d.do(Release(lease))
+    d.do(OpenNode("n1"))
+    assert order_of(d).cause is NodeTestCause.RETURNING
+
+
+def test_an_operator_may_take_such_a_node_as_it_is() -> None:
+    d = desk()
+    tell(d)
+    lease = d.lease(ttl_ms=10 * MINUTE)
+    d.do(ChangeMode("n1", NodeMode.FENCE_LOST))
+    d.do(ChangeMode("n1", NodeMode.MAINTENANCE))
+    d.do(OpenNode("n1", untested=True))
+    assert (mode(d), d.state.leases_on("n1")) == (NodeMode.ACCEPTING, [lease])
+
+
 def test_a_node_on_which_room_is_kept_for_somebody_is_not_tested_though_it_is_empty() -> None:
     d = Desk(nodes=[cores(10)], grace_ms=30_000)
     tell(d)

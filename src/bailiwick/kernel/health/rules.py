@@ -30,7 +30,7 @@ from bailiwick.kernel.fleet.events import NodeModeChanged
 from bailiwick.kernel.health import commands as cmd
 from bailiwick.kernel.health import events as ev
 from bailiwick.kernel.health.book import EndedTest, NodeHealth, NodeTest, with_findings
-from bailiwick.kernel.health.returning import begin_test, cancel_test, rejoin
+from bailiwick.kernel.health.returning import begin_test, cancel_test, check_empty, rejoin
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.ending import EvictedBy, active_with_gangs, evict
@@ -64,7 +64,7 @@ REASON: Final = PreemptionReason.OPERATOR_DRAIN
 
 _TAKES_WORK: Final = frozenset((NodeMode.ACCEPTING, NodeMode.CORDONED))
 _EMPTY: Final = frozenset((NodeMode.DRAINED, NodeMode.MAINTENANCE, NodeMode.RETURNING))
-"""The modes in which nothing runs on a node."""
+"""The modes of a node that is closed, and empty unless it lost its fence."""
 
 _UNPASSED: Final = (NodeTestOutcome.FAILED, NodeTestOutcome.TIMED_OUT)
 
@@ -148,6 +148,7 @@ def _test(state: State, node: str) -> Iterator[Event]:
         raise Conflict("node", node, "cannot be tested", hint=hint)
     if mode not in _EMPTY and not (mode is NodeMode.ACCEPTING and _is_idle(state, node)):
         raise Conflict("node", node, "is not empty", hint="drain it first")
+    check_empty(state, node)
     # One that did not pass on its way back is on it still.
     returns = mode is NodeMode.RETURNING and state.health.of(node).verdict in _UNPASSED
     yield from _begin(state, node, NodeTestCause.RETURNING if returns else NodeTestCause.ASKED)

@@ -29,7 +29,7 @@ from typing import Final, assert_never
 from bailiwick.fleet.inventory import check_inventory, is_same_machine
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.events import NodeDeparted, NodeModeChanged, NodeRegistered
-from bailiwick.kernel.health.returning import cancel_test, come_back, rejoin
+from bailiwick.kernel.health.returning import cancel_test, check_empty, come_back, rejoin
 from bailiwick.kernel.mig import commands as cmd
 from bailiwick.kernel.mig import events as ev
 from bailiwick.kernel.mig.book import MigChange
@@ -79,9 +79,8 @@ def _change(state: State, command: cmd.ChangeMig, *, now_ms: int) -> Iterator[Ev
     if node in state.maintenance.releasing:  # a tick opens it, and would under the agent's hands
         hint = "wait until it takes work again"
         raise Conflict("node", node, "is on its way back from a window", hint=hint)
-    if entry.mode is NodeMode.MAINTENANCE and state.leases_on(node):  # it lost its fence before
-        hint = "bailiwick node show lists them: let them end, or bailiwick lease clear-fence"
-        raise Conflict("node", node, "still holds leases", hint=hint)
+    if entry.mode is NodeMode.MAINTENANCE:  # it may have lost its fence before
+        check_empty(state, node)
     if node not in state.mig.changes and len(state.mig.changes) >= CHANGES_MAX:
         raise LimitReached("nodes that are repartitioned", CHANGES_MAX)
     yield from cancel_test(state, node)
