@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bailiwick.kernel import (
     BeginTest,
     CancelWindow,
     ChangeMode,
+    ChangeSettings,
     DepartNode,
+    Elect,
     OpenNode,
     PlanWindow,
     Quarantine,
@@ -17,7 +21,9 @@ from bailiwick.kernel import (
     digest_of,
     encode,
 )
+from bailiwick.kernel.fleet.events import LeaderElected
 from bailiwick.kernel.health.rules import TOLD_EVERY_MS, most_drained
+from bailiwick.kernel.slices import apply
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
 from bailiwick.vocab.health import (
     HealthAction,
@@ -314,6 +320,55 @@ def test_an_idle_test_is_not_begun_before_a_window_and_not_twice() -> None:
     assert order_of(d).cause is NodeTestCause.IDLE
     d.tick(d.now_ms + MINUTE)
     assert mode(d) in (NodeMode.DRAINING, NodeMode.DRAINED)
+
+
+def test_an_outage_closes_no_healthy_node_whose_test_nobody_could_hear_of() -> None:
+    d = desk(nodes=20, test_every_ms=10 * MINUTE, test_wait_ms=2 * MINUTE, health_drain_milli=200)
+    nodes = [f"n{number}" for number in range(1, 21)]
+    for node in nodes:
+        tell(d, node=node)
+    d.tick(10 * MINUTE)
+    tests = dict(d.state.health.tests)
+    assert len(tests) == 4
+    d.at(25 * MINUTE).do(Elect(1, "next"))
+    d.tick()
+    assert {each.due_ms for each in d.state.health.tests.values()} == {27 * MINUTE}
+    assert {n: t.id for n, t in d.state.health.tests.items()} == {n: t.id for n, t in tests.items()}
+    assert digest_of(read_back(d)) == digest_of(d.replayed().state) == d.digest
+    for node in tests:
+        passes(d, node)  # the agent is told the same order, and tells until it is heard
+    d.do(ChangeSettings(replace(d.state.settings, test_every_ms=0)))
+    d.tick(26 * MINUTE)
+    assert {mode(d, node) for node in nodes} == {NodeMode.ACCEPTING}
+
+
+def test_an_agent_that_stays_silent_is_not_waited_for_longer_than_that() -> None:
+    d = desk(test_wait_ms=2 * MINUTE)
+    drained(d)
+    d.do(OpenNode("n1"))
+    begun_ms = d.now_ms
+    d.at(begun_ms + MINUTE).do(Elect(1, "next"))
+    d.at(begun_ms + 2 * MINUTE).do(Elect(2, "next"))
+    d.tick(begun_ms + 4 * MINUTE - 1)
+    assert order_of(d).due_ms == begun_ms + 4 * MINUTE
+    assert d.tick(begun_ms + 4 * MINUTE) == ["node_test_ended"]
+    assert health(d).verdict is NodeTestOutcome.TIMED_OUT
+
+
+def test_an_election_of_an_earlier_version_leaves_the_time_as_it_was() -> None:
+    d = desk(test_wait_ms=2 * MINUTE)
+    drained(d)
+    d.do(OpenNode("n1"))
+    due_ms = order_of(d).due_ms
+    apply(d.state, LeaderElected(1, "next"), due_ms + MINUTE)  # as such a journal tells it
+    assert order_of(d).due_ms == due_ms
+
+
+def test_an_election_says_nothing_where_nobody_is_tested() -> None:
+    d = desk()
+    tell(d)
+    d.do(Elect(1, "next"))
+    assert "waits_anew" not in d.last[0].body
 
 
 def test_a_quarantined_node_is_not_tested_for_being_idle() -> None:

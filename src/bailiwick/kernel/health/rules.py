@@ -13,7 +13,8 @@ Rules:
   mind; more only where one closes the node. Whoever is refused for that tells it again later.
 - What a test found is what is known of the machine from then on. Its agent's looks burn no GPU in:
   as long as the verdict stands, they do not take away what a failed burn-in found.
-- A test that is not answered in ``test_wait_ms`` has timed out. The node stays as it is.
+- A test that is not answered in ``test_wait_ms`` has timed out. The node stays as it is. The wait
+  is anew when somebody else leads: nobody could answer while nobody led.
 - With ``test_every_ms`` a node that has nothing to do is closed and tested when its last test is so
   long ago: a few at a time, none for whom room is kept there, none whose window is near, and none
   that would make too many drained nodes if it fails.

@@ -8,8 +8,8 @@ Rules:
 - A node that a window of maintenance holds is that window's: no change begins there, nor while one
   that is over has yet to give it back. While a change goes on nobody moves the node by hand, since
   its agent may be at work.
-- Once the node is empty it goes into maintenance, and its agent has ``wait_ms`` to answer. Without
-  an answer the change has failed.
+- Once the node is empty it goes into maintenance, and its agent has ``wait_ms`` to answer, anew
+  when somebody else leads. Without an answer the change has failed.
 - Done, the node is back by the legal path, tested first if it can be. If the machine has become
   another by it (a GPU can be divided now that could not before), it departs and joins again as what
   it is: that takes its evidence away, and it has to attest again.
