@@ -184,7 +184,8 @@ def _after_test(state: State, test: NodeTest, outcome: NodeTestOutcome) -> Itera
     if opens and passed and not _waits_for_window(state, node):
         yield NodeModeChanged(node, mode, NodeMode.ACCEPTING)
     if mode is NodeMode.CORDONED and test.reopens:
-        yield NodeModeChanged(node, mode, NodeMode.ACCEPTING if passed else NodeMode.DRAINING)
+        again = passed and node not in state.maintenance.held  # by a window that came meanwhile
+        yield NodeModeChanged(node, mode, NodeMode.ACCEPTING if again else NodeMode.DRAINING)
 
 
 def _waits_for_window(state: State, node: str) -> bool:
