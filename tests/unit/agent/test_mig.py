@@ -10,7 +10,7 @@ import pytest
 from bailiwick.agent.machine.mig import repartition
 from bailiwick.vocab.mig import MigFailure
 from tests.support.mig_contract import CLAIMS, Claim, why_not
-from tests.support.simulated_mig import DivisibleGpu, SimulatedMig
+from tests.support.simulated_mig import IN_USE, DivisibleGpu, SimulatedMig
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu
 
 
@@ -95,6 +95,45 @@ def test_an_instance_in_use_stays_and_is_told() -> None:
     next(iter(gpu.made.values())).in_use = True
     assert repartition([0], [], library=library) is MigFailure.IN_USE
     assert gpu.layout == ["3g.71gb"]
+
+
+@pytest.mark.parametrize("wanted", [["7g.141gb"], ["1g.18gb"], []])
+def test_one_instance_in_use_does_not_cost_the_others(wanted: list[str]) -> None:
+    gpu = DivisibleGpu()
+    library = SimulatedMig(gpu)
+    before = ["1g.18gb", "2g.35gb", "3g.71gb"]
+    assert repartition([0], before, library=library) is None
+    (used,) = (each for each in gpu.made.values() if each.kind.slices == 3)
+    used.in_use = True
+    assert repartition([0], wanted, library=library) is MigFailure.IN_USE
+    assert (gpu.layout, gpu.mig) == (before, (1, 1))
+    assert all(each.computes for each in gpu.made.values())
+    assert used in gpu.made.values()
+
+
+def test_a_gpu_that_may_not_be_made_whole_has_its_instances_again() -> None:
+    gpu = DivisibleGpu()
+    library = SimulatedMig(gpu)
+    before = ["2g.35gb", "3g.71gb"]
+    assert repartition([0], before, library=library) is None
+    gpu.busy = True  # a monitor has it open, and no instance
+    assert repartition([0], [], library=library) is MigFailure.IN_USE
+    assert (gpu.layout, gpu.mig) == (before, (1, 1))
+    gpu.busy = False
+    assert repartition([0], [], library=library) is None
+    assert (gpu.layout, gpu.mig) == ([], (0, 0))
+
+
+def test_an_instance_that_lost_only_its_compute_instance_is_given_it_back() -> None:
+    class Held(SimulatedMig):
+        def nvmlGpuInstanceDestroy(self, handle: int) -> None:
+            raise NvmlError(IN_USE)
+
+    gpu = DivisibleGpu()
+    library = Held(gpu)
+    assert repartition([0], ["3g.71gb"], library=library) is None
+    assert repartition([0], ["7g.141gb"], library=library) is MigFailure.IN_USE
+    assert [len(each.computes) for each in gpu.made.values()] == [1]
 
 
 def test_after_a_reset_the_mode_counts() -> None:

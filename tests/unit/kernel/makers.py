@@ -366,7 +366,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     RoomLost: st.builds(
         RoomLost, owners, ids, st.sampled_from(list(ReservationLoss)), st.none() | times
     ),
-    LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
+    LeaderElected: st.builds(
+        LeaderElected, ids, names, st.text("ab:/.", max_size=9), st.booleans()
+    ),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts, amounts),
     ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),

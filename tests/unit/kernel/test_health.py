@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bailiwick.kernel import (
     BeginTest,
     CancelWindow,
     ChangeMode,
+    ChangeSettings,
     DepartNode,
+    Elect,
     OpenNode,
     PlanWindow,
     Quarantine,
@@ -17,7 +21,9 @@ from bailiwick.kernel import (
     digest_of,
     encode,
 )
+from bailiwick.kernel.fleet.events import LeaderElected
 from bailiwick.kernel.health.rules import TOLD_EVERY_MS, most_drained
+from bailiwick.kernel.slices import apply
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
 from bailiwick.vocab.health import (
     HealthAction,
@@ -219,6 +225,32 @@ def test_a_node_with_leases_is_not_tested() -> None:
     d.refuses(Conflict, BeginTest("n1"))
 
 
+def test_a_closed_node_that_lost_its_fence_is_not_tested_over_what_may_still_run_there() -> None:
+    d = desk()
+    tell(d)
+    lease = d.lease(ttl_ms=10 * MINUTE)
+    d.do(ChangeMode("n1", NodeMode.FENCE_LOST))
+    d.do(ChangeMode("n1", NodeMode.MAINTENANCE))
+    for way in (OpenNode("n1"), BeginTest("n1")):
+        assert "still holds leases" in d.refuses(Conflict, way)
+    d.do(ChangeMode("n1", NodeMode.RETURNING))
+    for way in (OpenNode("n1"), BeginTest("n1")):
+        assert "still holds leases" in d.refuses(Conflict, way)
+    d.do(Release(lease))
+    d.do(OpenNode("n1"))
+    assert order_of(d).cause is NodeTestCause.RETURNING
+
+
+def test_an_operator_may_take_such_a_node_as_it_is() -> None:
+    d = desk()
+    tell(d)
+    lease = d.lease(ttl_ms=10 * MINUTE)
+    d.do(ChangeMode("n1", NodeMode.FENCE_LOST))
+    d.do(ChangeMode("n1", NodeMode.MAINTENANCE))
+    d.do(OpenNode("n1", untested=True))
+    assert (mode(d), d.state.leases_on("n1")) == (NodeMode.ACCEPTING, [lease])
+
+
 def test_a_node_on_which_room_is_kept_for_somebody_is_not_tested_though_it_is_empty() -> None:
     d = Desk(nodes=[cores(10)], grace_ms=30_000)
     tell(d)
@@ -288,6 +320,55 @@ def test_an_idle_test_is_not_begun_before_a_window_and_not_twice() -> None:
     assert order_of(d).cause is NodeTestCause.IDLE
     d.tick(d.now_ms + MINUTE)
     assert mode(d) in (NodeMode.DRAINING, NodeMode.DRAINED)
+
+
+def test_an_outage_closes_no_healthy_node_whose_test_nobody_could_hear_of() -> None:
+    d = desk(nodes=20, test_every_ms=10 * MINUTE, test_wait_ms=2 * MINUTE, health_drain_milli=200)
+    nodes = [f"n{number}" for number in range(1, 21)]
+    for node in nodes:
+        tell(d, node=node)
+    d.tick(10 * MINUTE)
+    tests = dict(d.state.health.tests)
+    assert len(tests) == 4
+    d.at(25 * MINUTE).do(Elect(1, "next"))
+    d.tick()
+    assert {each.due_ms for each in d.state.health.tests.values()} == {27 * MINUTE}
+    assert {n: t.id for n, t in d.state.health.tests.items()} == {n: t.id for n, t in tests.items()}
+    assert digest_of(read_back(d)) == digest_of(d.replayed().state) == d.digest
+    for node in tests:
+        passes(d, node)  # the agent is told the same order, and tells until it is heard
+    d.do(ChangeSettings(replace(d.state.settings, test_every_ms=0)))
+    d.tick(26 * MINUTE)
+    assert {mode(d, node) for node in nodes} == {NodeMode.ACCEPTING}
+
+
+def test_an_agent_that_stays_silent_is_not_waited_for_longer_than_that() -> None:
+    d = desk(test_wait_ms=2 * MINUTE)
+    drained(d)
+    d.do(OpenNode("n1"))
+    begun_ms = d.now_ms
+    d.at(begun_ms + MINUTE).do(Elect(1, "next"))
+    d.at(begun_ms + 2 * MINUTE).do(Elect(2, "next"))
+    d.tick(begun_ms + 4 * MINUTE - 1)
+    assert order_of(d).due_ms == begun_ms + 4 * MINUTE
+    assert d.tick(begun_ms + 4 * MINUTE) == ["node_test_ended"]
+    assert health(d).verdict is NodeTestOutcome.TIMED_OUT
+
+
+def test_an_election_of_an_earlier_version_leaves_the_time_as_it_was() -> None:
+    d = desk(test_wait_ms=2 * MINUTE)
+    drained(d)
+    d.do(OpenNode("n1"))
+    due_ms = order_of(d).due_ms
+    apply(d.state, LeaderElected(1, "next"), due_ms + MINUTE)  # as such a journal tells it
+    assert order_of(d).due_ms == due_ms
+
+
+def test_an_election_says_nothing_where_nobody_is_tested() -> None:
+    d = desk()
+    tell(d)
+    d.do(Elect(1, "next"))
+    assert "waits_anew" not in d.last[0].body
 
 
 def test_a_quarantined_node_is_not_tested_for_being_idle() -> None:

@@ -12,6 +12,7 @@ from bailiwick.kernel import (
     ChangeMode,
     ClearFence,
     DepartNode,
+    Elect,
     OpenNode,
     PlanWindow,
     Quarantine,
@@ -158,6 +159,33 @@ def test_an_agent_that_never_answers_is_waited_for_as_long_as_was_said() -> None
     assert change_of(d).id > change.id
 
 
+def test_an_agent_has_its_time_anew_when_somebody_leads_again() -> None:
+    d = desk()
+    change = emptied(d)
+    assert change.due_ms is not None
+    d.at(change.due_ms + 60_000).do(Elect(1, "next"))  # nobody led meanwhile
+    assert d.last[0].body["waits_anew"] == 1
+    due_ms = change_of(d).due_ms
+    assert due_ms == d.now_ms + change.wait_ms
+    assert read_back(d).mig.changes == d.replayed().state.mig.changes == d.state.mig.changes
+    d.tick(due_ms - 1)
+    assert change_of(d).phase is MigPhase.REPARTITIONING
+    d.do(Elect(2, "next"))  # and again: as long as was said, and no longer
+    due_ms = change_of(d).due_ms
+    assert due_ms == d.now_ms + change.wait_ms
+    d.tick(due_ms)
+    assert change_of(d).cause is MigFailure.TIMED_OUT
+
+
+def test_an_election_says_nothing_of_a_change_that_waits_for_no_agent() -> None:
+    d = desk()
+    d.lease(ttl_ms=60_000, cpu_cores=8)
+    d.do(CHANGE)
+    d.do(Elect(1, "next"))
+    assert "waits_anew" not in d.last[0].body
+    assert change_of(d).due_ms is None
+
+
 def test_a_report_counts_once_and_only_for_the_change_that_is_wanted() -> None:
     d = desk()
     d.do(CHANGE)
@@ -284,6 +312,22 @@ def test_what_no_node_can_do_is_refused_before_anybody_goes() -> None:
     d.refuses(Conflict, CHANGE)
     assert d.state.mig.changes == {}
     assert lease
+
+
+def test_none_begins_on_a_node_that_a_window_has_yet_to_give_back() -> None:
+    d = desk()
+    d.do(PlanWindow("w", ("n1", "n2"), d.now_ms + 1_000, d.now_ms + 10_000, 0))
+    for _ in range(2):
+        d.tick(d.now_ms + 1_000)
+    assert (mode(d), mode(d, "n2")) == (NodeMode.MAINTENANCE,) * 2
+    d.tick(d.now_ms + 10_000, limit=2)  # as many records as the first of them needs
+    (left,) = d.state.maintenance.releasing
+    assert mode(d, left) is NodeMode.MAINTENANCE
+    assert "from a window" in d.refuses(Conflict, replace(CHANGE, node=left))
+    d.tick(d.now_ms + 1)
+    assert mode(d, left) is NodeMode.ACCEPTING
+    d.do(replace(CHANGE, node=left))
+    assert change_of(d, left).phase is MigPhase.DRAINING
 
 
 @pytest.mark.parametrize(

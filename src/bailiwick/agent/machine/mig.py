@@ -7,9 +7,10 @@ Rules:
 - A profile that the GPU does not have is told before anything on it is touched, where the driver
   tells profiles of a whole GPU; else before any instance is made, and the mode is as it was.
 - Each GPU instance has one compute instance, over all of it.
-- The largest instances are made first. If they do not all fit, or the driver refuses one, what was
-  there before is made again as far as the driver lets it (a GPU that was whole is whole again), and
-  the failure is told all the same.
+- The largest instances are made first. Whatever the driver refuses on the way (to take an instance
+  away, to make one, to end the mode), what was there before is made again as far as the driver lets
+  it (a GPU that was whole is whole again), and the failure is told all the same.
+- What stayed through a refusal is left as it is: it is in use, and would refuse a second time.
 - A mode that counts only after a reset is told as that: nothing here resets a GPU.
 - Whatever the driver says comes out as one word, never as an exception.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -134,10 +136,21 @@ class MigDevice:
 
     def make(self, profile: MigProfile) -> None:
         """One more instance, with a compute instance over all of it."""
-        nvml = self._nvml
-        made = self._ask(nvml.nvmlDeviceCreateGpuInstance, self._handle, profile.id)
-        whole = self._whole(made, profile.slices)
-        self._ask(nvml.nvmlGpuInstanceCreateComputeInstance, made, whole)
+        made = self._ask(self._nvml.nvmlDeviceCreateGpuInstance, self._handle, profile.id)
+        self._fill(made, profile)
+
+    def make_again(self, profile: MigProfile) -> None:
+        """One more that is ready: one that has only lost its compute instance is given it back."""
+        bare = (one for one in self.instances(profile) if not self._computes(one))
+        found = next(bare, None)
+        if found is None:
+            self.make(profile)
+        else:
+            self._fill(found, profile)
+
+    def _fill(self, instance: Any, profile: MigProfile) -> None:
+        whole = self._whole(instance, profile.slices)
+        self._ask(self._nvml.nvmlGpuInstanceCreateComputeInstance, instance, whole)
 
     def _whole(self, instance: Any, slices: int) -> int:
         """The compute profile that takes all of an instance."""
@@ -196,10 +209,7 @@ def shape_gpu(device: MigDevice, profiles: Sequence[str]) -> None:
     """Bring one GPU to these profiles; :class:`MigRefused` says what is in the way."""
     now, _ = device.modes()
     if not profiles:
-        if now:
-            device.clear()
-        if device.modes() != (False, False):
-            device.set_mode(divided=False)
+        _make_whole(device, divided=now)
         return
     _check_known(device.profiles(), profiles, if_any=True)
     if device.modes() != (True, True):
@@ -214,20 +224,46 @@ def shape_gpu(device: MigDevice, profiles: Sequence[str]) -> None:
         raise
 
 
+def _make_whole(device: MigDevice, *, divided: bool) -> None:
+    """End the mode; refused, the GPU has the instances of before."""
+    before = device.layout() if divided else []
+    try:
+        if divided:
+            device.clear()
+        if device.modes() != (False, False):
+            device.set_mode(divided=False)
+    except MigRefused:
+        _make_again(device, before)
+        raise
+
+
 def _divide(device: MigDevice, profiles: Sequence[str]) -> None:
     """Give a GPU whose mode is on these instances; refused, it has those of before."""
     _check_known(device.profiles(), profiles)
     before = device.layout()
     if before == sorted(profiles):
         return
-    device.clear()
+    try:
+        device.clear()
+    except MigRefused:
+        _make_again(device, before)
+        raise
     try:
         _lay_out(device, profiles)
     except MigRefused:
         with contextlib.suppress(MigRefused):  # the first refusal is what is to be told
-            device.clear()
-            _lay_out(device, before)
+            device.clear()  # all of it was made just now
+        _make_again(device, before)
         raise
+
+
+def _make_again(device: MigDevice, before: Sequence[str]) -> None:
+    """Make what is missing of what was there, each as far as the driver lets it."""
+    with contextlib.suppress(MigRefused):  # the first refusal is what is to be told
+        missing = Counter(before) - Counter(device.layout())
+        for profile in _largest_first(device, missing.elements()):
+            with contextlib.suppress(MigRefused):
+                device.make_again(profile)
 
 
 def _check_known(
@@ -238,11 +274,14 @@ def _check_known(
         raise MigRefused(MigFailure.PROFILE_UNKNOWN)
 
 
-def _lay_out(device: MigDevice, names: Sequence[str]) -> None:
-    known = {each.name: each for each in device.profiles()}
-    wanted = sorted((known[n] for n in names), key=lambda each: (-each.slices, -each.memory_mb))
-    for profile in wanted:
+def _lay_out(device: MigDevice, names: Iterable[str]) -> None:
+    for profile in _largest_first(device, names):
         device.make(profile)
+
+
+def _largest_first(device: MigDevice, names: Iterable[str]) -> list[MigProfile]:
+    known = {each.name: each for each in device.profiles()}
+    return sorted((known[n] for n in names), key=lambda each: (-each.slices, -each.memory_mb))
 
 
 def _refused(code: int) -> MigRefused:

@@ -192,5 +192,5 @@ class FleetKinds:
         54,
         ocsf=Ocsf(API, OTHER, MEDIUM),
         scope=FLEET,
-        body=BodySpec({"epoch": AMOUNT, "leader": NAME}, {"address": TEXT}),
+        body=BodySpec({"epoch": AMOUNT, "leader": NAME}, {"address": TEXT, "waits_anew": AMOUNT}),
     )

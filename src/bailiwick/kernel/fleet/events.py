@@ -230,23 +230,30 @@ class SettingsChanged(OfFleet):
 
 @dataclass(frozen=True, slots=True)
 class LeaderElected(OfFleet):
-    """Another replica writes from here on."""
+    """Another replica writes from here on.
+
+    With ``waits_anew`` agents that are at a test or a repartitioning have their time anew. A record
+    of before there was such a word says nothing, and changes nothing of theirs.
+    """
 
     kind: ClassVar = RecordKind.LEADER_ELECTED
     epoch: int
     leader: str
     address: str = ""
+    waits_anew: bool = False
 
     def body(self) -> Body:
         """The epoch and who."""
         body: Body = {"epoch": self.epoch, "leader": self.leader}
-        return body | ({"address": self.address} if self.address else {})
+        body |= {"address": self.address} if self.address else {}
+        return body | ({"waits_anew": 1} if self.waits_anew else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["epoch"], body["leader"], body.get("address", ""))
+        anew = bool(body.get("waits_anew", 0))
+        return cls(body["epoch"], body["leader"], body.get("address", ""), anew)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ Rules:
 - Critical work is spared by a maintenance window.
 - On a tenant's behalf a project is allowed no more than its tenant is at that moment. Lowered
   later, the tenant's leaves its projects' as they are: both are asked at every request.
+- Whoever begins to lead gives agents that are at a test or a repartitioning their time anew. The
+  record says so: by an earlier version's, which does not, they have what they had.
 - A setting by which usage was counted already cannot change.
 """
 
@@ -226,7 +228,9 @@ def _change_settings(state: State, command: cmd.ChangeSettings) -> Iterator[Even
 def _elect(state: State, command: cmd.Elect) -> Iterator[Event]:
     if command.epoch <= state.epoch:
         raise Conflict("epoch", command.epoch, f"comes after epoch {state.epoch}")
-    yield ev.LeaderElected(command.epoch, command.leader, command.address)
+    # Nobody could answer while nobody led: that time is not held against an agent.
+    anew = bool(state.health.tests) or state.mig.waits_for_agents
+    yield ev.LeaderElected(command.epoch, command.leader, command.address, anew)
 
 
 # -- applying --------------------------------------------------------------------------------
@@ -305,6 +309,9 @@ def _settings(state: State, event: ev.SettingsChanged, at_ms: int) -> None:
 
 def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
     state.bookings.resume(at_ms=at_ms)
+    if event.waits_anew:
+        state.health.resume(at_ms=at_ms, wait_ms=state.settings.test_wait_ms)
+        state.mig.resume(at_ms=at_ms)
     if event.epoch <= state.epoch:
         raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
     state.epoch = event.epoch

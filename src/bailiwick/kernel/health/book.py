@@ -181,6 +181,11 @@ class HealthBook:
             found = replace(found, can_test=can_test, closed=HealthAction.NONE)
         self.tell(node, replace(found, verdict=None))
 
+    def resume(self, *, at_ms: int, wait_ms: int) -> None:
+        """Somebody leads again: until now no agent could tell how its test went."""
+        for node, test in self.tests.items():
+            self.tests[node] = replace(test, due_ms=max(test.due_ms, at_ms + wait_ms))
+
     def end(self, node: str, ended: EndedTest, *, findings: tuple[HealthFinding, ...]) -> NodeTest:
         """A test is over; what it found is what is known of the machine, if it found out."""
         test, found = self.tests.pop(node), self.of(node)

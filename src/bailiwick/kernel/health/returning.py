@@ -9,6 +9,8 @@ Rules:
   it before he has.
 - One that cannot be tested goes all the way as an operator says. By itself, or by time, it stays in
   ``returning`` if it is unfit.
+- A test loads every GPU, so it begins on an empty node. A mode alone does not tell that: one that
+  lost its fence came into maintenance with what still runs there.
 - What is draining or cordoned only opens at once, as long as the node is fit. One that is unfit has
   to be empty first, and goes round by ``returning``.
 - An operator may let a node take work untested. Nobody else may, and nothing else does.
@@ -66,8 +68,16 @@ def open_node(state: State, command: OpenNode) -> Iterator[Event]:
     if entry.mode in _HALF_OPEN and state.leases_on(node):
         hint = "have it drained first, or take it as it is: bailiwick node uncordon NODE --untested"
         raise Conflict("node", node, "is closed for its health, and not empty", hint=hint)
+    check_empty(state, node)
     yield from walk(node, entry.mode, way=_TO_TEST[entry.mode])
     yield from begin_test(state, node, cause=NodeTestCause.RETURNING)
+
+
+def check_empty(state: State, node: str) -> None:
+    """Refuse an agent's work on a closed node where somebody's may still run."""
+    if state.leases_on(node):
+        hint = "bailiwick node show lists them: let them end, or bailiwick lease clear-fence"
+        raise Conflict("node", node, "still holds leases", hint=hint)
 
 
 def leads_to(state: State, command: OpenNode) -> NodeMode:

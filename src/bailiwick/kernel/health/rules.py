@@ -13,7 +13,8 @@ Rules:
   mind; more only where one closes the node. Whoever is refused for that tells it again later.
 - What a test found is what is known of the machine from then on. Its agent's looks burn no GPU in:
   as long as the verdict stands, they do not take away what a failed burn-in found.
-- A test that is not answered in ``test_wait_ms`` has timed out. The node stays as it is.
+- A test that is not answered in ``test_wait_ms`` has timed out. The node stays as it is. The wait
+  is anew when somebody else leads: nobody could answer while nobody led.
 - With ``test_every_ms`` a node that has nothing to do is closed and tested when its last test is so
   long ago: a few at a time, none for whom room is kept there, none whose window is near, and none
   that would make too many drained nodes if it fails.
@@ -30,7 +31,7 @@ from bailiwick.kernel.fleet.events import NodeModeChanged
 from bailiwick.kernel.health import commands as cmd
 from bailiwick.kernel.health import events as ev
 from bailiwick.kernel.health.book import EndedTest, NodeHealth, NodeTest, with_findings
-from bailiwick.kernel.health.returning import begin_test, cancel_test, rejoin
+from bailiwick.kernel.health.returning import begin_test, cancel_test, check_empty, rejoin
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.ending import EvictedBy, active_with_gangs, evict
@@ -64,7 +65,7 @@ REASON: Final = PreemptionReason.OPERATOR_DRAIN
 
 _TAKES_WORK: Final = frozenset((NodeMode.ACCEPTING, NodeMode.CORDONED))
 _EMPTY: Final = frozenset((NodeMode.DRAINED, NodeMode.MAINTENANCE, NodeMode.RETURNING))
-"""The modes in which nothing runs on a node."""
+"""The modes of a node that is closed, and empty unless it lost its fence."""
 
 _UNPASSED: Final = (NodeTestOutcome.FAILED, NodeTestOutcome.TIMED_OUT)
 
@@ -148,6 +149,7 @@ def _test(state: State, node: str) -> Iterator[Event]:
         raise Conflict("node", node, "cannot be tested", hint=hint)
     if mode not in _EMPTY and not (mode is NodeMode.ACCEPTING and _is_idle(state, node)):
         raise Conflict("node", node, "is not empty", hint="drain it first")
+    check_empty(state, node)
     # One that did not pass on its way back is on it still.
     returns = mode is NodeMode.RETURNING and state.health.of(node).verdict in _UNPASSED
     yield from _begin(state, node, NodeTestCause.RETURNING if returns else NodeTestCause.ASKED)
@@ -182,7 +184,8 @@ def _after_test(state: State, test: NodeTest, outcome: NodeTestOutcome) -> Itera
     if opens and passed and not _waits_for_window(state, node):
         yield NodeModeChanged(node, mode, NodeMode.ACCEPTING)
     if mode is NodeMode.CORDONED and test.reopens:
-        yield NodeModeChanged(node, mode, NodeMode.ACCEPTING if passed else NodeMode.DRAINING)
+        again = passed and node not in state.maintenance.held  # by a window that came meanwhile
+        yield NodeModeChanged(node, mode, NodeMode.ACCEPTING if again else NodeMode.DRAINING)
 
 
 def _waits_for_window(state: State, node: str) -> bool:

@@ -50,7 +50,10 @@ class WindowPlanned(OfFleet):
 
 @dataclass(frozen=True, slots=True)
 class WindowPhaseChanged(OfFleet):
-    """A window came further, and these nodes are its own from now until it is over."""
+    """A window came further, and these nodes are its own from now until it is over.
+
+    In the same phase as before it has only come to have these nodes, which others had till now.
+    """
 
     kind: ClassVar = RecordKind.WINDOW_PHASE_CHANGED
     window: str

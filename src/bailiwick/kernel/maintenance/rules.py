@@ -11,6 +11,8 @@ Rules:
 - A node goes into maintenance once it is empty and the window has begun. When the last window that
   holds it is over it is opened again by the legal path. A node that was closed before the window
   stays as it was; so does one that somebody opened or closed by hand meanwhile.
+- Who took work, and is closed for a test alone, counts as open: the window has it, and the test is
+  off. A node that is repartitioned when the window comes is the window's once that is done.
 - What a window did to nodes is told after its own record. If a journal breaks off between them, the
   next tick goes on from there.
 - By a calendar every time is planned once: what was cancelled is not planned again. One that is
@@ -31,7 +33,7 @@ from bailiwick.kernel.fleet.events import NodeModeChanged
 from bailiwick.kernel.health.returning import begin_test
 from bailiwick.kernel.maintenance import commands as cmd
 from bailiwick.kernel.maintenance import events as ev
-from bailiwick.kernel.maintenance.book import Calendar, MaintenanceBook, PlannedWindow
+from bailiwick.kernel.maintenance.book import Calendar, PlannedWindow
 from bailiwick.kernel.maintenance.guard import stand_guard
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
@@ -201,18 +203,24 @@ def _advanced(state: State, window: PlannedWindow, after: WindowPhase) -> Event:
     new = [
         node
         for node in window.nodes
-        if node in entries
-        and window.id not in book.held.get(node, ())
-        and _takes(book, node, state.ledger.entry(node).mode)
+        if node in entries and window.id not in book.held.get(node, ()) and _takes(state, node)
     ]
     return ev.WindowPhaseChanged(window.id, window.phase, after, tuple(new))
 
 
-def _takes(book: MaintenanceBook, node: str, mode: NodeMode) -> bool:
-    if mode is NodeMode.RETURNING:  # it is tested first
+def _takes(state: State, node: str) -> bool:
+    book = state.maintenance
+    if state.ledger.entry(node).mode is NodeMode.RETURNING:  # it is tested first
         return False
     # Who is on its way back from a window that ended just now was closed by nobody else.
-    return mode is NodeMode.ACCEPTING or node in book.held or node in book.releasing
+    return _is_open(state, node) or node in book.held or node in book.releasing
+
+
+def _is_open(state: State, node: str) -> bool:
+    """Whether the node takes work, or would if it were not tested for being idle."""
+    mode, test = state.ledger.entry(node).mode, state.health.order(node)
+    is_tested = mode is NodeMode.CORDONED and test is not None and test.reopens
+    return mode is NodeMode.ACCEPTING or is_tested
 
 
 def _look(state: State, node: str, *, effort: _Effort, now_ms: int) -> Iterator[Event]:
@@ -226,7 +234,7 @@ def _look(state: State, node: str, *, effort: _Effort, now_ms: int) -> Iterator[
         return
     if node in book.held:
         mode = state.ledger.entry(node).mode
-        if mode is NodeMode.ACCEPTING:
+        if _is_open(state, node):  # a test that goes on there is called off for that
             yield from effort.counted(iter((_move(node, mode, NodeMode.DRAINING),)))
         if state.ledger.entry(node).mode is not NodeMode.DRAINING:
             book.unseen.discard(node)

@@ -4,7 +4,8 @@ Rules:
 
 - One node has one change at a time. One that failed is kept until the node takes work again, has
   gone, or another change begins: somebody has to look.
-- The time an agent has begins when its node is in maintenance, as the record of that tells.
+- The time an agent has begins when its node is in maintenance, as the record of that tells, and
+  anew when somebody else leads, if the record of that tells so.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ class MigBook:
         """The changes that go on, the oldest first."""
         return sorted((e for e in self.changes.values() if e.is_on), key=lambda each: each.id)
 
+    @property
+    def waits_for_agents(self) -> bool:
+        """Whether an agent has to answer for one of them."""
+        return any(each.due_ms is not None for each in self.changes.values())
+
     def check_free(self, node: str) -> None:
         """Refuse what would take a node from under a change that goes on."""
         found = self.find(node)
@@ -83,6 +89,13 @@ class MigBook:
             self.changes[node] = replace(found, phase=MigPhase.REPARTITIONING, due_ms=due_ms)
         elif not found.is_on and mode is NodeMode.ACCEPTING:
             del self.changes[node]
+
+    def resume(self, *, at_ms: int) -> None:
+        """Somebody leads again: until now no agent could tell how it went."""
+        for node, found in self.changes.items():
+            if found.due_ms is not None:
+                due_ms = max(found.due_ms, at_ms + found.wait_ms)
+                self.changes[node] = replace(found, due_ms=due_ms)
 
     def end(self, node: str, cause: MigFailure | None, *, is_there: bool) -> None:
         """A change is over; what failed on a machine that is there is kept, to be looked after."""

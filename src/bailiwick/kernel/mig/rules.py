@@ -5,11 +5,13 @@ Rules:
 - The whole node is emptied, not the GPUs alone: its agent may turn a mode on or off, and what a
   machine has changes as one. Everybody there goes, guaranteed leases too, and nobody elsewhere but
   members of their gangs.
-- A node that a window of maintenance holds is that window's: no change begins there. While a change
-  goes on nobody moves the node by hand, since its agent may be at work.
-- Once the node is empty it goes into maintenance, and its agent has ``wait_ms`` to answer. Without
-  an answer the change has failed.
-- Done, the node is back by the legal path, tested first if it can be. If the machine has become
+- A node that a window of maintenance holds is that window's: no change begins there, nor while one
+  that is over has yet to give it back. While a change goes on nobody moves the node by hand, since
+  its agent may be at work.
+- Once the node is empty it goes into maintenance, and its agent has ``wait_ms`` to answer, anew
+  when somebody else leads. Without an answer the change has failed.
+- Done, the node is back by the legal path, tested first if it can be; or it stays in maintenance
+  for a window of its that came on meanwhile, which gives it back. If the machine has become
   another by it (a GPU can be divided now that could not before), it departs and joins again as what
   it is: that takes its evidence away, and it has to attest again.
 - Failed, the node stays in maintenance until somebody has looked and opens it. Where a teardown was
@@ -28,7 +30,8 @@ from typing import Final, assert_never
 from bailiwick.fleet.inventory import check_inventory, is_same_machine
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.events import NodeDeparted, NodeModeChanged, NodeRegistered
-from bailiwick.kernel.health.returning import cancel_test, come_back, rejoin
+from bailiwick.kernel.health.returning import cancel_test, check_empty, come_back, rejoin
+from bailiwick.kernel.maintenance.events import WindowPhaseChanged
 from bailiwick.kernel.mig import commands as cmd
 from bailiwick.kernel.mig import events as ev
 from bailiwick.kernel.mig.book import MigChange
@@ -37,6 +40,7 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import close_again
 from bailiwick.kernel.work.ending import active_with_gangs, evict
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
+from bailiwick.vocab.maintenance import WindowPhase
 from bailiwick.vocab.mig import MigFailure, MigPhase
 from bailiwick.vocab.transitions import NodeMode, check_mode_change
 from bailiwick.vocab.words import PreemptionReason
@@ -75,9 +79,11 @@ def _change(state: State, command: cmd.ChangeMig, *, now_ms: int) -> Iterator[Ev
         raise Conflict("node", node, "is held by a window of maintenance", hint=hint)
     if entry.mode not in _CLOSED:
         check_mode_change(entry.mode, NodeMode.DRAINING)
-    if entry.mode is NodeMode.MAINTENANCE and state.leases_on(node):  # it lost its fence before
-        hint = "bailiwick node show lists them: let them end, or bailiwick lease clear-fence"
-        raise Conflict("node", node, "still holds leases", hint=hint)
+    if node in state.maintenance.releasing:  # a tick opens it, and would under the agent's hands
+        hint = "wait until it takes work again"
+        raise Conflict("node", node, "is on its way back from a window", hint=hint)
+    if entry.mode is NodeMode.MAINTENANCE:  # it may have lost its fence before
+        check_empty(state, node)
     if node not in state.mig.changes and len(state.mig.changes) >= CHANGES_MAX:
         raise LimitReached("nodes that are repartitioned", CHANGES_MAX)
     yield from cancel_test(state, node)
@@ -103,7 +109,7 @@ def _cancel(state: State, command: cmd.CancelMig) -> Iterator[Event]:
     found = _found(state, command.node)
     yield ev.MigChangeEnded(command.node, found.id, MigFailure.CANCELLED)
     if found.phase is MigPhase.DRAINING and command.node in state.ledger:
-        yield from come_back(state, command.node)
+        yield from _give_back(state, command.node)
 
 
 def _report(state: State, command: cmd.ReportMig) -> Iterator[Event]:
@@ -124,12 +130,21 @@ def _report(state: State, command: cmd.ReportMig) -> Iterator[Event]:
     if cause is not None:
         return
     if becomes is None:
-        yield from come_back(state, node)
+        yield from _give_back(state, node)
         return
     yield NodeDeparted(node, ())
     yield NodeRegistered(node, becomes)
     yield from close_again(state, node)
     yield from rejoin(state, node)
+
+
+def _give_back(state: State, node: str) -> Iterator[Event]:
+    """The node takes work again; or a window has it that came on meanwhile, and opens it later."""
+    on = [w for w in state.maintenance.windows_of(node) if w.phase is not WindowPhase.PLANNED]
+    for window in on:
+        yield WindowPhaseChanged(window.id, window.phase, window.phase, (node,))
+    if not on:
+        yield from come_back(state, node)
 
 
 def _found(state: State, node: str) -> MigChange:
