@@ -7,8 +7,13 @@ runs them makes the GPU whole again afterwards. Nothing here needs more than the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from subprocess import PIPE
+from typing import Any, Final
 
 from bailiwick.agent.machine.mig import MigDevice, MigProfile, MigRefused, repartition
 from bailiwick.vocab.mig import MigFailure, check_profile
@@ -114,6 +119,21 @@ def a_whole_gpu_has_no_instances(library: Any, index: int) -> None:
     assert refusal(lambda: opened(library, index).make(small)) is MigFailure.NOT_SUPPORTED
 
 
+def what_is_in_use_stays_and_costs_nothing_else(library: Any, index: int) -> None:
+    """While a program runs in one instance the GPU keeps both, whatever it is to become."""
+    small, _ = smallest(library, index)
+    before = [small.name] * 2
+    assert repartition([index], before, library=library) is None
+    with first_in_use(library, index):
+        for wanted in ([], [small.name]):
+            told = repartition([index], wanted, library=library)
+            assert told is MigFailure.IN_USE, (wanted, told)
+            device = opened(library, index)
+            assert device.layout() == before, (wanted, device.layout())
+            assert device.modes() == (True, True)
+    assert repartition([index], [small.name], library=library) is None, "nobody is there any more"
+
+
 CLAIMS: tuple[Claim, ...] = (
     profiles_have_names_that_can_be_asked_for,
     a_mode_counts_at_once,
@@ -124,6 +144,7 @@ CLAIMS: tuple[Claim, ...] = (
     an_unknown_profile_changes_nothing,
     a_divided_gpu_is_not_made_whole_under_instances,
     a_whole_gpu_has_no_instances,
+    what_is_in_use_stays_and_costs_nothing_else,
 )
 
 
@@ -148,6 +169,40 @@ def smallest(library: Any, index: int) -> tuple[MigProfile, int]:
     device = divided(library, index)
     small = max(device.profiles(), key=lambda each: (each.most, -each.memory_mb))
     return small, device.room(small)
+
+
+@contextmanager
+def first_in_use(library: Any, index: int) -> Iterator[None]:
+    """A program computes in the first instance: the stand-in's, or a real one by the driver."""
+    opened(library, index)
+    simulated = getattr(library, "first_in_use", None)
+    if simulated is not None:
+        with simulated(index):
+            yield
+        return
+    handle = library.nvmlDeviceGetHandleByIndex(index)
+    mig = library.nvmlDeviceGetMigDeviceHandleByIndex(handle, 0)
+    uuid = str(library.nvmlDeviceGetUUID(mig))
+    words = [sys.executable, "-c", _COMPUTES]
+    env = os.environ | {"CUDA_VISIBLE_DEVICES": uuid}
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE, text=True, env=env) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stdout.readline() == "computes\n"
+        try:
+            yield
+        finally:
+            program.stdin.close()  # it ends with its input
+            program.wait(60)
+
+
+_COMPUTES: Final = """
+import sys
+from bailiwick.agent.health.cuda import Cuda, load_cuda
+with Cuda(load_cuda()).context(0):
+    print("computes", flush=True)
+    sys.stdin.read()
+"""
 
 
 def refusal(call: Callable[[], object]) -> MigFailure | None:

@@ -9,7 +9,8 @@ real one.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -91,6 +92,15 @@ class SimulatedMig(SimulatedNvml):
         self._serial = 0
         self.calls: list[str] = []
         """What was changed, by the names of the functions."""
+
+    @contextmanager
+    def first_in_use(self, index: int) -> Iterator[None]:
+        """A program computes in the first instance of a GPU."""
+        gpu = self.nvmlDeviceGetHandleByIndex(index)
+        first = next(iter(gpu.made.values()))
+        first.in_use = True
+        yield
+        first.in_use = False
 
     def _divided(self, gpu: DivisibleGpu) -> None:
         if gpu.mig is None or not gpu.mig[0]:
