@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from subprocess import PIPE
 from typing import Any, Final
 
@@ -120,16 +121,16 @@ def a_whole_gpu_has_no_instances(library: Any, index: int) -> None:
 
 
 def what_is_in_use_stays_and_costs_nothing_else(library: Any, index: int) -> None:
-    """While a program runs in one instance the GPU keeps both, whatever it is to become."""
+    """While a program runs in either instance the GPU keeps both, whatever it is to become."""
     small, _ = smallest(library, index)
     before = [small.name] * 2
     assert repartition([index], before, library=library) is None
-    with first_in_use(library, index):
-        for wanted in ([], [small.name]):
+    for used, wanted in product((0, 1), ([], [small.name])):
+        with in_use(library, index, used):
             told = repartition([index], wanted, library=library)
-            assert told is MigFailure.IN_USE, (wanted, told)
+            assert told is MigFailure.IN_USE, (used, wanted, told)
             device = opened(library, index)
-            assert device.layout() == before, (wanted, device.layout())
+            assert device.layout() == before, (used, wanted, device.layout())
             assert device.modes() == (True, True)
     assert repartition([index], [small.name], library=library) is None, "nobody is there any more"
 
@@ -172,16 +173,16 @@ def smallest(library: Any, index: int) -> tuple[MigProfile, int]:
 
 
 @contextmanager
-def first_in_use(library: Any, index: int) -> Iterator[None]:
-    """A program computes in the first instance: the stand-in's, or a real one by the driver."""
+def in_use(library: Any, index: int, used: int) -> Iterator[None]:
+    """A program computes in an instance: as the stand-in does, or a real one by the driver."""
     opened(library, index)
-    simulated = getattr(library, "first_in_use", None)
+    simulated = getattr(library, "in_use", None)
     if simulated is not None:
-        with simulated(index):
+        with simulated(index, used):
             yield
         return
     handle = library.nvmlDeviceGetHandleByIndex(index)
-    mig = library.nvmlDeviceGetMigDeviceHandleByIndex(handle, 0)
+    mig = library.nvmlDeviceGetMigDeviceHandleByIndex(handle, used)
     uuid = str(library.nvmlDeviceGetUUID(mig))
     words = [sys.executable, "-c", _COMPUTES]
     env = os.environ | {"CUDA_VISIBLE_DEVICES": uuid}

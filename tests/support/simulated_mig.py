@@ -94,13 +94,12 @@ class SimulatedMig(SimulatedNvml):
         """What was changed, by the names of the functions."""
 
     @contextmanager
-    def first_in_use(self, index: int) -> Iterator[None]:
-        """A program computes in the first instance of a GPU."""
-        gpu = self.nvmlDeviceGetHandleByIndex(index)
-        first = next(iter(gpu.made.values()))
-        first.in_use = True
+    def in_use(self, index: int, used: int) -> Iterator[None]:
+        """A program computes in one of a GPU's instances."""
+        instance = list(self.nvmlDeviceGetHandleByIndex(index).made.values())[used]
+        instance.in_use = True
         yield
-        first.in_use = False
+        instance.in_use = False
 
     def _divided(self, gpu: DivisibleGpu) -> None:
         if gpu.mig is None or not gpu.mig[0]:
