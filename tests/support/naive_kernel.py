@@ -119,6 +119,8 @@ class NaiveKernel:
     limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
     bursts: set[Scope] = field(default_factory=set)
     budgets: dict[Scope, tuple[str, int]] = field(default_factory=dict)
+    periods: dict[Scope, tuple[Any, Any]] = field(default_factory=dict)
+    new_periods: set[Scope] = field(default_factory=set)
     times: list[int] = field(default_factory=list)
     invoices: set[str] = field(default_factory=set)
     billed: list[tuple[str | None, str | None, range]] = field(default_factory=list)
@@ -251,13 +253,20 @@ class NaiveKernel:
 
     def _budget_changed(self, body: dict[str, Any], owner: Scope) -> None:
         if body.get("removed"):
-            del self.budgets[owner]
+            del self.budgets[owner], self.periods[owner]
             return
-        assert "opening_micros" in body or owner in self.budgets, "counts on from nothing"
+        period = body["from_ms"], body.get("until_ms")
+        is_new = self.periods.get(owner) != period
+        assert "opening_micros" in body or not is_new, "counts on from nothing"
         self.budgets[owner] = self.budgets.get(owner, ("healthy", 0))
+        self.periods[owner] = period
+        (self.new_periods.add if is_new else self.new_periods.discard)(owner)
 
     def _budget_state_changed(self, body: dict[str, Any], owner: Scope) -> None:
         state, crossed = self.budgets[owner]
+        if owner in self.new_periods and body["after"] != "healthy":
+            state, crossed = "healthy", 0  # of this period nothing was told yet
+        self.new_periods.discard(owner)
         assert body["before"] == state
         assert (body["after"], body["crossed"]) != (state, crossed), "told, though nothing is new"
         assert body.get("crossed_before") == (crossed if body["after"] == state else None)

@@ -7,8 +7,8 @@ Rules:
 - Spent at or above the limit is ``depleted``; while work that agreed to end on that is still being
   ended it is ``auto_release_pending``. From a threshold (per mille of the limit) on it is
   ``low_balance``, one more time for each threshold that is crossed. Else it is ``healthy``.
-- Only a change is told, and the standing that was told last is remembered: so each crossing is
-  told once, however often somebody looks.
+- Only a change is told, and the standing that was told last is remembered: so a crossing is told
+  once, however often somebody looks. A line that is crossed again after a refund is another.
 - Outside its period a budget holds nobody back.
 - A raised limit (a top-up) changes the standing, and nothing else.
 

@@ -23,6 +23,7 @@ from bailiwick.kernel import (
     Renew,
     ReportTeardown,
     Submit,
+    digest_of,
 )
 from bailiwick.kernel.money import rules as ruling
 from bailiwick.kernel.money.commands import RemoveBudget, SetBudget, SetRateCard
@@ -282,6 +283,36 @@ def test_another_period_begins_anew() -> None:
     assert (states(d)[-1], spent(d), spent(d, 1_250)) == ("healthy", 0, 50)
     d.at(1_300).do(budget(100, from_ms=1_200, opening=7))
     assert (spent(d), spent(d, 1_301)) == (7, 8)
+
+
+@pytest.mark.parametrize("opening", [900, 1_000])
+def test_another_period_that_begins_past_a_line_says_so_however_the_one_before_stood(
+    opening: int,
+) -> None:
+    d = desk()
+    d.do(budget(1_000, thresholds=(800,), opening=opening))
+    words = "depleted" if opening == 1_000 else "low_balance"
+    assert states(d) == [words]
+    d.do(budget(1_000, thresholds=(800,), from_ms=d.now_ms, opening=opening))
+    assert d.kinds == ["budget_changed", "budget_state_changed"]
+    assert d.last[1].body == {
+        "before": "healthy",
+        "after": words,
+        "crossed": 1,
+        "spent_micros": opening,
+        "limit_micros": 1_000,
+    }
+    assert d.tick() == []
+    assert digest_of(d.replayed().state) == d.digest
+    d.do(budget(1_000, thresholds=(800,), from_ms=d.now_ms, opening=opening))
+    assert d.kinds == ["budget_changed"], "the same period, of which it was told"
+
+
+def test_a_budget_with_less_spent_in_another_period_has_passed_its_threshold_in_that_one() -> None:
+    d = desk()
+    d.do(budget(1_000, thresholds=(800,), opening=1_000))
+    d.do(budget(1_000, thresholds=(800,), from_ms=d.now_ms, opening=900))
+    assert [d.last[1].body[word] for word in ("before", "after")] == ["healthy", "low_balance"]
 
 
 def test_a_removed_budget_counts_and_denies_no_more() -> None:

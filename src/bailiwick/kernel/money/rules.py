@@ -11,9 +11,10 @@ Rules:
 - What one invoice covers no other does: neither the same period, nor a project of a tenant that was
   billed as a whole. A correction is an invoice of its own that names the first, of the same owner
   and period, and of more records than the first and all corrections before it.
-- How a budget stands is told when it changes, and only then. When it is spent, work that agreed to
-  end on that is evicted, and requests are refused; when a cap could not be kept, the cheapest work
-  is. Guaranteed work never is. A top-up starts nothing: who still waits may start, and no one else.
+- How a budget stands is told when it changes, and only then; what was told of another period
+  counts for nothing. When it is spent, work that agreed to end on that is evicted, and requests are
+  refused; when a cap could not be kept, the cheapest work is. Guaranteed work never is. A top-up
+  starts nothing: who still waits may start, and no one else.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never, get_args
 
-from bailiwick.billing.budgets import Budget, BudgetProgress
+from bailiwick.billing.budgets import HEALTHY, Budget, BudgetProgress
 from bailiwick.billing.rates import WHOLE, CardWithdrawn, RateBook, RateCard
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel.events import Event
@@ -129,10 +130,11 @@ def _set_budget(state: State, command: cmd.SetBudget, now_ms: int) -> Iterator[E
     there = budget_digest(None if before is None else before.budget)
     check_seen("budget", budget.tenant, seen=command.seen, current=there)
     opening = command.opening_micros
-    if opening is None and (before is None or _period(before.budget) != _period(budget)):
+    is_new = before is None or _period(before.budget) != _period(budget)
+    if opening is None and is_new:
         opening = 0
     yield ev.BudgetChanged(budget, opening)
-    yield from _tell(state, purses[scope], now_ms)
+    yield from _tell(state, purses[scope], now_ms, is_new=is_new)
 
 
 def _period(budget: Budget) -> tuple[int, int | None]:
@@ -188,8 +190,10 @@ def look_at_purse(state: State, purse: Purse, *, now_ms: int) -> Iterator[Event]
         yield from _keep_cap(state, purse, now_ms)
 
 
-def _tell(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
+def _tell(state: State, purse: Purse, now_ms: int, *, is_new: bool = False) -> Iterator[Event]:
     told, found = purse.standing, state.spending.stand(purse, now_ms)
+    if is_new and found != HEALTHY:
+        told = HEALTHY  # of this period nothing was told yet, however the one before stood
     if found != told:
         spent = min(state.spending.spent_micros(purse, now_ms), INTEGER_MAX)
         owner, limit = Owner(*purse.scope), purse.budget.limit_micros

@@ -4,6 +4,8 @@ Rules:
 
 - Records are read once, in order, from where the rows say. What they mean is written with the
   place, so a restart or a new leader tells nothing twice and leaves nothing out.
+- A budget is told of as :mod:`bailiwick.services.notices.told_once` says: how far it was, is
+  written with the place, too.
 - Who asked for a lease is looked up when it is told to go: its job's submitter, else who stands in
   the records about it. Where the past is not folded that far yet, the reading waits for it.
 """
@@ -16,22 +18,24 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from bailiwick.iam import Directory, is_reserved
+from bailiwick.iam import Directory, Scope, is_reserved
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.events import name_of
 from bailiwick.services.notices.tidings import (
+    Line,
     may_matter,
     passes_through,
     read_ended,
     read_line,
     recipients,
 )
+from bailiwick.services.notices.told_once import OF_BUDGETS, told_after
 from bailiwick.store.history.questions import lease_of, records_about
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.notices.post import NoticePost, Post
-from bailiwick.store.notices.told import Tiding
+from bailiwick.store.notices.told import Tiding, ToldBudget
 from bailiwick.store.sql_store import SqlStore
 
 PAGE: Final = 1_000
@@ -73,10 +77,12 @@ class NoticeReader:
         read = runner.lines.read(first, PAGE + 1) if first < size else []
         lines = read[:PAGE]
         each_with_next = zip_longest(lines, read[1 : PAGE + 1], fillvalue=b"")
-        told = [self._tiding(*two) for two in each_with_next if may_matter(two[0])]
+        budgets: dict[Scope, ToldBudget] = {}
+        told = [self._tiding(*two, budgets) for two in each_with_next if may_matter(two[0])]
         end, now_ms = first + len(lines), self._sources.clock.now_ms()
         if lines:
-            post.take(first, end, posts=self._posts([t for t in told if t]), now_ms=now_ms)
+            posts = self._posts([t for t in told if t])
+            post.take(first, end, posts=posts, now_ms=now_ms, budgets=budgets)
         self._next = end
         return end < size
 
@@ -90,11 +96,20 @@ class NoticeReader:
         post.tell_ended(found, posts=self._posts(told), now_ms=now_ms)
         return len(found) >= ENDED_MAX
 
-    def _tiding(self, line: bytes, after: bytes) -> Tiding | None:
+    def _tiding(self, line: bytes, after: bytes, budgets: dict[Scope, ToldBudget]) -> Tiding | None:
         found = json.loads(line)
         if passes_through(found, json.loads(after) if may_matter(after) else None):
             return None
+        if found["kind"] in OF_BUDGETS and not self._is_news(found, budgets):
+            return None
         return read_line(found, journal=self._journal, holder=self._holder)
+
+    def _is_news(self, record: Line, budgets: dict[Scope, ToldBudget]) -> bool:
+        """Whether people do not know yet what a record says of a budget; from now on they do."""
+        scope = Scope(record.get("tenant"), record.get("project"))
+        before = budgets[scope] if scope in budgets else self._sources.post.told_of(scope)
+        budgets[scope] = told_after(record, before)
+        return budgets[scope].level > before.level
 
     def _posts(self, tidings: list[Tiding]) -> list[Post]:
         if not tidings:

@@ -49,6 +49,7 @@ VOUCHED_MS: Final = 7 * 24 * 3_600_000
 _UNPRINTED: Final = re.compile(r"[^\x20-\x7e]")
 _KINDS: Final = (
     RecordKind.LEASE_REVOKED,
+    RecordKind.BUDGET_CHANGED,
     RecordKind.BUDGET_STATE_CHANGED,
     RecordKind.NODE_MODE_CHANGED,
     RecordKind.NODE_HEALTH_CHANGED,
@@ -71,7 +72,10 @@ Holder = Callable[[int], str | None]
 
 
 def may_matter(line: bytes) -> bool:
-    """Whether a line may be a record that somebody is told of; quick, and never wrong about one."""
+    """Whether a line may be a record that somebody is told of, or one that says what is news.
+
+    Quick, and never wrong about one.
+    """
     # After the body, which is not looked through: the kind stands among the last fields.
     return _MARK.search(line, max(0, line.rfind(b'"kind":'))) is not None
 

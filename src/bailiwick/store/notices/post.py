@@ -20,8 +20,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -38,11 +39,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bailiwick.iam import FLEET
+from bailiwick.iam import FLEET, Scope
+from bailiwick.store.notices.budgets import read_told, write_told
 from bailiwick.store.notices.endings import EndedWork, ended_work, mark_told
 from bailiwick.store.notices.people import HOUR_MS, NoticePerson, read_person, write_person
 from bailiwick.store.notices.tables import notice_letters, notice_reading, notices
-from bailiwick.store.notices.told import NoticeLetter, Tiding, letter_of, spell_rest
+from bailiwick.store.notices.told import NoticeLetter, Tiding, ToldBudget, letter_of, spell_rest
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.apps import DeliveryState
 from bailiwick.vocab.errors import LimitReached, Unavailable
@@ -89,12 +91,26 @@ class NoticePost:
             connection.execute(insert(notice_reading).values(id=1, next_seq=size))
             return size
 
-    def take(self, first: int, next_seq: int, *, posts: Sequence[Post], now_ms: int) -> None:
-        """Write down what records mean to people, and that they were read."""
+    def told_of(self, scope: Scope) -> ToldBudget:
+        """How far people were told of a budget, by the records that were read."""
+        with self._store.reading() as connection:
+            return read_told(connection, scope)
+
+    def take(
+        self,
+        first: int,
+        next_seq: int,
+        *,
+        posts: Sequence[Post],
+        now_ms: int,
+        budgets: Mapping[Scope, ToldBudget] = MappingProxyType({}),
+    ) -> None:
+        """Write down what records mean to people, how far of budgets, and that they were read."""
         moved = update(notice_reading).where(notice_reading.c.next_seq == first)
         with self._store.changing() as connection:
             if connection.execute(moved.values(next_seq=next_seq)).rowcount != 1:
                 raise _too_late()
+            write_told(connection, budgets)
             self._hand_over(connection, posts, now_ms=now_ms)
 
     def ended(self, limit: int) -> list[EndedWork]:

@@ -56,6 +56,14 @@ notice_people = Table(
         )
     ),
 )
+notice_budgets = Table(
+    "notice_budgets",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column("project", String, primary_key=True),
+    Column("terms", String, nullable=False),
+    Column("level", Integer, nullable=False),
+)
 notices = Table(
     "notices",
     metadata,

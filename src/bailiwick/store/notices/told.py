@@ -54,6 +54,19 @@ class Tiding:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ToldBudget:
+    """How far people were told of a budget."""
+
+    terms: str = ""
+    """What it was set to; empty while no record was read that says so."""
+    level: int = 0
+    """How many of its thresholds, and one more for its limit."""
+
+
+NOTHING_TOLD: Final = ToldBudget()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeLetter:
     """Tidings on their way to one person, by one way."""
