@@ -388,7 +388,9 @@ class NaiveKernel:
         was, now = (sort_of(r) for r in (waiter.reason, body["reason"]))
         assert was != now or waiter.claim, "told again, though nothing is new"
         victims = body.get("victims", ())
-        assert bool(victims) == (body["reason"] == "waiting_for_victims")
+        # Who gave way, and might start elsewhere, keeps the reason of before until he is looked at.
+        waits = body["reason"] == "waiting_for_victims" and "gave_way" not in body
+        assert bool(victims) == waits
         assert all(self.holds[i].phase != "fenced" for i in victims)
         waiter.reason, waiter.claim = body["reason"], None
         if victims:
