@@ -30,7 +30,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.tries import ask_of
 from bailiwick.kernel.guards import GuardedAdmission
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import SEATS_MAX, RoomPlan, RoomSearch
+from bailiwick.kernel.work.claims.room import SEATS_MAX, RoomPlan, RoomSearch
 from bailiwick.kernel.work.requests import claim_room
 from bailiwick.scheduler.decision import Approved
 from bailiwick.scheduler.fairness import QueueEntry

@@ -1,0 +1,83 @@
+"""Who gets his place back: claims that come to nothing, and victims that nobody counts on any more.
+
+Rules:
+
+- Nobody goes for nothing: before anybody's grace ends, it is asked whether the claimant could have
+  the room then. If not, its claim ends, and it plans anew at the next look.
+- A victim in grace whose room nobody counts on any more gets its lease back, with its old term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bailiwick.journal.words import CancelCause
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.state import State
+from bailiwick.kernel.work.claims.room import IN_GRACE
+from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
+from bailiwick.kernel.work.lease_events import LeaseRestored
+from bailiwick.scheduler.decision import Approved, Denied, NodesBooked, NodesMaintained
+from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.reservation import CAPACITY_REASONS
+
+
+def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied | None:
+    """Why a claimant cannot have the room it waits for, even when all have left that are to go.
+
+    Its money is spent by now, its quota lowered, or the room itself is none any more.
+    """
+    if entry.id not in state.ledger.holds:
+        denied = state.admission.evaluate(entry.request, now_ms=now_ms)
+        return denied if isinstance(denied, Denied) else state.blocked[entry.id]
+    with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
+        later = admission.evaluate(entry.request, now_ms=now_ms)
+    if isinstance(later, Approved):
+        return None
+    shut = isinstance(later.detail, NodesMaintained | NodesBooked)
+    return later if shut or later.reason not in CAPACITY_REASONS else None
+
+
+def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Before anybody's grace ends, claims that come to nothing end: nobody goes for them."""
+    del limit
+    for entry_id, claim in list(state.claims.items()):
+        left = (i for i in claim.victims if i in state.leases)
+        if not any(state.fields(i).expires_ms <= now_ms for i in left):
+            continue
+        entry = state.entry(entry_id)
+        owner, denied = Owner.of(entry.request), come_to_nothing(state, entry, now_ms=now_ms)
+        if entry.request.deadline_ms is not None and entry.request.deadline_ms < now_ms:
+            yield RequestCancelled(owner, entry_id, CancelCause.DEADLINE_PASSED)
+        elif denied is not None:
+            yield RequestBlocked(owner, entry_id, denied)
+    yield from restore_spared(state, now_ms=now_ms)
+
+
+def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
+    """Victims in grace on whose room nobody counts any more get their leases back."""
+    wanted = {lease_id for claim in state.claims.values() for lease_id in claim.victims}
+    seen: set[int] = set()
+    for lease_id in sorted(state.terms):
+        members = state.with_gangs([lease_id]) if lease_id not in seen else []
+        seen.update(members)
+        if members and all(_may_stay(state, i, now_ms) and i not in wanted for i in members):
+            for member in members:
+                owner, told = state.owner_of(member), state.courses.evictions.get(member)
+                by = None if told is None else told.preemptor
+                generation = state.fields(member).generation + 1
+                yield LeaseRestored(owner, member, generation, state.terms[member], by)
+
+
+def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:
+    """Whether a lease had to go for work that waits, may still stay, and has time left."""
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    return (
+        lease_id in state.terms
+        and state.terms[lease_id] > now_ms
+        and state.phase(lease_id) in IN_GRACE
+        and reason is not None
+        and reason.makes_room
+        and state.ledger.entry(state.node_of(lease_id)).takes_leases
+    )
