@@ -302,7 +302,7 @@ def _seats(approved: Approved) -> tuple[Seat, ...]:
     return tuple(Seat(node, devices) for node, devices in places)
 
 
-# -- giving way --------------------------------------------------------------------
+# -- giving way ------------------------------------------------------------------------------
 
 
 def give_way(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:

@@ -4,6 +4,9 @@ Rules:
 
 - Nobody goes for nothing: before anybody's grace ends, it is asked whether the claimant could have
   the room then. If not, its claim ends, and it plans anew at the next look.
+- A node that is cordoned is room for nobody, and what runs there goes on: a claim that needs it
+  comes to nothing, and its victims stay. Where nodes are emptied (drained, maintained, not trusted)
+  who was told to go goes.
 - A victim in grace whose room nobody counts on any more gets its lease back, with its old term.
 """
 
@@ -18,9 +21,16 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.work.claims.room import IN_GRACE
 from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
 from bailiwick.kernel.work.lease_events import LeaseRestored
-from bailiwick.scheduler.decision import Approved, Denied, NodesBooked, NodesMaintained
+from bailiwick.scheduler.decision import (
+    Approved,
+    Denied,
+    HeadroomKept,
+    NodesBooked,
+    NodesMaintained,
+)
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.vocab.transitions import NodeMode
 
 
 def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied | None:
@@ -36,7 +46,21 @@ def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied |
     if isinstance(later, Approved):
         return None
     shut = isinstance(later.detail, NodesMaintained | NodesBooked)
-    return later if shut or later.reason not in CAPACITY_REASONS else None
+    if shut or later.reason not in CAPACITY_REASONS or _is_cordoned(state, entry.id, later):
+        return later
+    return None
+
+
+def _is_cordoned(state: State, entry_id: int, later: Denied) -> bool:
+    """Whether a node is cordoned without which the claimant cannot have its room.
+
+    Where headroom is lacking, what a victim leaves on a cordoned node does not count as free.
+    """
+    claim = state.claims[entry_id]
+    nodes = {str(seat.node) for seat in claim.seats}
+    if isinstance(later.detail, HeadroomKept):
+        nodes.update(state.node_of(i) for i in claim.victims if i in state.leases)
+    return any(state.ledger.entry(node).mode is NodeMode.CORDONED for node in nodes)
 
 
 def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
@@ -79,5 +103,6 @@ def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:
         and state.phase(lease_id) in IN_GRACE
         and reason is not None
         and reason.makes_room
-        and state.ledger.entry(state.node_of(lease_id)).takes_leases
+        # What a cordon lets be renewed, it lets stay.
+        and state.ledger.entry(state.node_of(lease_id)).renewal_closed_by is None
     )
