@@ -37,7 +37,7 @@ CROWDED = {
     "src/bailiwick/cli/commands": 70,  # one for each word that is typed: a list, not a crowd
     "src/bailiwick/journal": 17,
     "src/bailiwick/kernel": 17,  # beside its slices
-    "src/bailiwick/kernel/work": 18,  # beside requests and leases, what is sealed of graphs
+    "src/bailiwick/kernel/work": 17,  # beside requests and leases, what is sealed of graphs
     "src/bailiwick/metering": 18,
     "src/bailiwick/scheduler": 26,
     "src/bailiwick/server/http/routes": 41,  # one for each noun

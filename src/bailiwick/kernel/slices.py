@@ -65,7 +65,7 @@ from bailiwick.kernel.trust import rules as trust
 from bailiwick.kernel.trust.commands import TrustCommand
 from bailiwick.kernel.work import dump as work_dump
 from bailiwick.kernel.work import rules as work
-from bailiwick.kernel.work.claims import spare_victims
+from bailiwick.kernel.work.claims.sparing import spare_victims
 from bailiwick.kernel.work.commands import WorkCommand
 from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bailiwick.kernel import Book, Command, PlanWindow
-from bailiwick.kernel.work.claims import LOOK_MS
+from bailiwick.kernel.work.claims.room import LOOK_MS
 from bailiwick.scheduler.decision import NodesMaintained
 from bailiwick.vocab.words import Priority
 from tests.unit.kernel.desk import HIGH, LOW, Desk, cores, started

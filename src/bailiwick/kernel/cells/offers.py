@@ -23,7 +23,7 @@ from typing import Final, TypeAlias, assert_never
 
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import estimate_newcomer
-from bailiwick.kernel.work.claims import RoomPlan
+from bailiwick.kernel.work.claims.room import RoomPlan
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.plan import Grant, Preempt, Queue, Refuse, choose, ready_by
 from bailiwick.scheduler.request import PlacementRequest

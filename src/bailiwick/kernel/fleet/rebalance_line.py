@@ -7,7 +7,7 @@ Rules:
   or it would not lack capacity.
 - Nobody goes for nothing: the victims' room, with what is free, lets the request in by the same
   admission that starts it then, and is kept for it (a claim) until it does. If it comes to nothing,
-  the victims stay.
+  the victims stay; so they do if they are above no quota any more (:mod:`..work.claims.sparing`).
 - Only units of scopes that are above their quota go, each only while its scope is above by
   something that it holds; never one guaranteed, never what burst credit carries, never of a scope
   that the request itself counts in. Each that goes is needed: without it there would be no room.
@@ -30,7 +30,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.tries import ask_of
 from bailiwick.kernel.guards import GuardedAdmission
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import SEATS_MAX, RoomPlan, RoomSearch
+from bailiwick.kernel.work.claims.room import SEATS_MAX, RoomPlan, RoomSearch
 from bailiwick.kernel.work.requests import claim_room
 from bailiwick.scheduler.decision import Approved
 from bailiwick.scheduler.fairness import QueueEntry

@@ -22,7 +22,7 @@ from bailiwick.kernel.money import hook as money_hook
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newcomer
-from bailiwick.kernel.work.claims import RoomPlan, find_room
+from bailiwick.kernel.work.claims.room import RoomPlan, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
 from bailiwick.kernel.work.own_room import name_own

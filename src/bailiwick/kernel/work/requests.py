@@ -20,15 +20,14 @@ from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import (
+from bailiwick.kernel.work.claims.room import (
     RoomPlan,
-    come_to_nothing,
     find_room,
     give_way,
     is_certain,
     may_evict,
-    restore_spared,
 )
+from bailiwick.kernel.work.claims.sparing import come_to_nothing, restore_spared
 from bailiwick.kernel.work.commands import Cancel, Submit
 from bailiwick.kernel.work.cores import choose_cores
 from bailiwick.kernel.work.ending import EvictedBy, evict

@@ -29,7 +29,7 @@ from itertools import islice
 from typing import Final
 
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import may_evict
+from bailiwick.kernel.work.claims.room import may_evict
 from bailiwick.scheduler.backfill.kinds import RoomKind
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.fairness import QueueEntry

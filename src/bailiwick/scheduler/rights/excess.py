@@ -99,6 +99,20 @@ def find_excesses(quotas: QuotaManager) -> list[Excess]:
     return sorted(found, key=lambda each: (each.scope.tenant, each.scope.project or ""))
 
 
+def is_above_by(
+    quotas: QuotaManager, amounts: Sequence[int], *, tenant: str, project: str | None
+) -> bool:
+    """Whether an owner, or his tenant, is above a limit in something of which he holds these.
+
+    What credit could carry is left out, as :func:`find_excesses` does.
+    """
+    for row in quotas.table.rows_of(tenant, project):
+        excess = _excess(quotas, quotas.table.scopes[row], row=row, is_carried=True)
+        if excess is not None and _relieves(amounts, excess.amounts):
+            return True
+    return False
+
+
 def covers(scope: QuotaScope, owner: QuotaScope) -> bool:
     """Whether what the owner holds counts in the scope's row."""
     return scope.tenant == owner.tenant and scope.project in (None, owner.project)

@@ -1,4 +1,4 @@
-"""Room for work that waits: where it can be made, for whom it is kept, and who gets his place back.
+"""Room for work that waits: where it can be made, and for whom it is kept.
 
 Rules:
 
@@ -11,8 +11,8 @@ Rules:
   maintained, or booked by somebody else, too soon after that is room for nobody.
 - A claim keeps what its request needs, and gives way to a more urgent request that needs the same.
   Whose claim gave way plans anew at the next look.
-- A claimant starts wherever it fits first; its claim ends with that.
-- A victim in grace whose room nobody counts on any more gets its lease back, with its old term.
+- A claimant starts wherever it fits first; its claim ends with that. Who then gets his place back,
+  :mod:`.sparing` says.
 - Asking changes nothing: every question is put to a shadow of the ledger.
 """
 
@@ -21,16 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import GuardedAdmission
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.ending import grace_end, is_confirmed
-from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
-from bailiwick.kernel.work.lease_events import LeaseRestored
-from bailiwick.scheduler.decision import Approved, Denied, NodesBooked, NodesMaintained
-from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.kernel.work.events import RequestBlocked
+from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.node_set import NodeSet, tells_itself
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
@@ -54,7 +51,7 @@ LOOK_MS = 5_000
 """How long after its last victim has left a claimant may have to wait for the look that starts it.
 """
 
-_IN_GRACE = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
+IN_GRACE = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +284,7 @@ def _left_by(state: State, lease_id: int, *, now_ms: int) -> int:
     phase, ends_ms = state.phase(lease_id), state.fields(lease_id).expires_ms
     if phase is RevokeState.ACTIVE:
         ends_ms = grace_end(state, lease_id, now_ms=now_ms, grace_ms=None)
-    elif phase not in _IN_GRACE:
+    elif phase not in IN_GRACE:
         return int(ends_ms)  # its teardown has begun, and that is its end
     return int(ends_ms) + (state.settings.teardown_ms if is_confirmed(state, lease_id) else 0)
 
@@ -305,7 +302,7 @@ def _seats(approved: Approved) -> tuple[Seat, ...]:
     return tuple(Seat(node, devices) for node, devices in places)
 
 
-# -- giving way, and back --------------------------------------------------------------------
+# -- giving way ------------------------------------------------------------------------------
 
 
 def give_way(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
@@ -316,63 +313,3 @@ def give_way(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
         told = denied if isinstance(denied, Denied) else state.blocked[entry_id]
         assert told is not None, "who has a claim was told why"
         yield RequestBlocked(Owner.of(entry.request), entry_id, told, gave_way=True)
-
-
-def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied | None:
-    """Why a claimant cannot have the room it waits for, even when all have left that are to go.
-
-    Its money is spent by now, its quota lowered, or the room itself is none any more.
-    """
-    if entry.id not in state.ledger.holds:
-        denied = state.admission.evaluate(entry.request, now_ms=now_ms)
-        return denied if isinstance(denied, Denied) else state.blocked[entry.id]
-    with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
-        later = admission.evaluate(entry.request, now_ms=now_ms)
-    if isinstance(later, Approved):
-        return None
-    shut = isinstance(later.detail, NodesMaintained | NodesBooked)
-    return later if shut or later.reason not in CAPACITY_REASONS else None
-
-
-def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
-    """Before anybody's grace ends, claims that come to nothing end: nobody goes for them."""
-    del limit
-    for entry_id, claim in list(state.claims.items()):
-        left = (i for i in claim.victims if i in state.leases)
-        if not any(state.fields(i).expires_ms <= now_ms for i in left):
-            continue
-        entry = state.entry(entry_id)
-        owner, denied = Owner.of(entry.request), come_to_nothing(state, entry, now_ms=now_ms)
-        if entry.request.deadline_ms is not None and entry.request.deadline_ms < now_ms:
-            yield RequestCancelled(owner, entry_id, CancelCause.DEADLINE_PASSED)
-        elif denied is not None:
-            yield RequestBlocked(owner, entry_id, denied)
-    yield from restore_spared(state, now_ms=now_ms)
-
-
-def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
-    """Victims in grace on whose room nobody counts any more get their leases back."""
-    wanted = {lease_id for claim in state.claims.values() for lease_id in claim.victims}
-    seen: set[int] = set()
-    for lease_id in sorted(state.terms):
-        members = state.with_gangs([lease_id]) if lease_id not in seen else []
-        seen.update(members)
-        if members and all(_may_stay(state, i, now_ms) and i not in wanted for i in members):
-            for member in members:
-                owner, told = state.owner_of(member), state.courses.evictions.get(member)
-                by = None if told is None else told.preemptor
-                generation = state.fields(member).generation + 1
-                yield LeaseRestored(owner, member, generation, state.terms[member], by)
-
-
-def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:
-    """Whether a lease had to go for work that waits, may still stay, and has time left."""
-    reason = state.ledger.revoking.get(state.handle(lease_id))
-    return (
-        lease_id in state.terms
-        and state.terms[lease_id] > now_ms
-        and state.phase(lease_id) in _IN_GRACE
-        and reason is not None
-        and reason.makes_room
-        and state.ledger.entry(state.node_of(lease_id)).takes_leases
-    )
