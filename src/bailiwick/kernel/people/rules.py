@@ -45,8 +45,6 @@ from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, Stale
 T = TypeVar("T", Tenant, Project)
 
 TOKENS_MAX = 1_000_000
-_TAKEN = "is a name that somebody has already"
-"""Whose, and whether a person's or an account's, is not told: he may be another tenant's."""
 """Tokens that may be known at a time; those that ran out are forgotten first."""
 
 
@@ -168,9 +166,9 @@ def _account(
         scope = Scope.of(command.tenant, command.project)
         directory.check_scope(scope)
         if command.account in directory.accounts:
-            raise Conflict("service account", command.account, _TAKEN)
+            raise Conflict("service account", command.account, "exists already")
         if _is_somebody(directory, command.account, now_ms=now_ms):
-            raise Conflict("service account", command.account, _TAKEN)
+            raise Conflict("service account", command.account, "is the name of somebody else")
         yield ev.ServiceAccountCreated(Owner(*scope), command.account)
         return
     found = directory.account(command.account)
