@@ -15,7 +15,7 @@ from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.iam import FLEET, Directory, Permission, Role, Scope, ScopeLevel, ServiceAccount
 from bailiwick.kernel import ChangeMode, DepartNode, OpenNode, RegisterNode, ReportHealth
 from bailiwick.kernel.money.commands import SetBudget, SetRateCard
-from bailiwick.phrases.notices.texts import text_of
+from bailiwick.phrases.notices.texts import text_of, title_of
 from bailiwick.services.notices.tidings import (
     RECIPIENTS_MAX,
     may_know,
@@ -68,6 +68,19 @@ def test_a_lease_that_must_go_is_its_owners_to_know_with_the_time_that_is_left()
     assert (told.kind, told.owner) == (NoticeKind.PREEMPTION_ANNOUNCED, "ann")
     assert told.scope == Scope("lab", "p")
     assert dict(told.facts) == {"lease_id": 7, "reason": "operator_drain", "expires_ms": 300_005}
+
+
+def test_whose_lease_stays_after_all_is_told_that_too_and_not_for_whom_it_had_to_go() -> None:
+    body = {"lease_id": 7, "generation": 3, "expires_ms": 300_000, "preemptor": "rival-bob"}
+    told = tell("lease_restored", body, tenant="lab", project="p")
+    assert told is not None
+    assert (told.kind, told.owner) == (NoticeKind.PREEMPTION_ANNOUNCED, "ann")
+    assert dict(told.facts) == {"lease_id": 7, "expires_ms": 300_000, "stays": 1}
+    assert title_of(told.kind, told.facts) == "Lease 7 stays after all"
+    text = text_of(told.kind, told.facts, at_ms=5)
+    assert "goes on for its old term, which ends at 1970-01-01 00:05:00 UTC." in text
+    nobody = line("lease_restored", body)
+    assert read_line(nobody, journal=JOURNAL, holder=lambda lease_id: None) is None
 
 
 def test_whose_machine_failed_a_check_is_told_which() -> None:

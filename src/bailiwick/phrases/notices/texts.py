@@ -60,7 +60,8 @@ def title_of(kind: NoticeKind, facts: Facts) -> str:
         case NoticeKind.GRAPH_ENDED:
             return f"{_named('Graph', 'graph_id', facts)} {_ending(facts)}"
         case NoticeKind.PREEMPTION_ANNOUNCED:
-            return f"Lease {facts.get('lease_id')} will be preempted"
+            told = "stays after all" if "stays" in facts else "will be preempted"
+            return f"Lease {facts.get('lease_id')} {told}"
         case NoticeKind.BUDGET_REACHED:
             return f"{_percent(facts)} % of a budget is spent"
         case NoticeKind.NODE_DRAINED:
@@ -87,6 +88,8 @@ def text_of(kind: NoticeKind, facts: Facts, *, at_ms: int) -> str:
             return _job_text(facts)
         case NoticeKind.GRAPH_ENDED:
             return f"{_tasks(facts)}See: bailiwick graph show graph-{facts.get('graph_id')}"
+        case NoticeKind.PREEMPTION_ANNOUNCED if "stays" in facts:
+            return _reprieve(facts)
         case NoticeKind.PREEMPTION_ANNOUNCED:
             return _preemption(facts, at_ms)
         case NoticeKind.BUDGET_REACHED:
@@ -154,6 +157,13 @@ def _preemption(facts: Facts, at_ms: int) -> str:
     why = f" Why: {why}." if why else ""
     told = f"{ends}; what runs on it then is stopped. Save now what must not be lost.{why}"
     return f"{told} See: bailiwick lease explain lease-{facts.get('lease_id')}"
+
+
+def _reprieve(facts: Facts) -> str:
+    until, lease = facts.get("expires_ms"), facts.get("lease_id")
+    ends = f", which ends at {told_time(until)[:19]} UTC" if isinstance(until, int) else ""
+    told = f"Nobody needs its room any more: what runs on it goes on for its old term{ends}."
+    return f"{told} See: bailiwick lease explain lease-{lease}"
 
 
 def _loss(facts: Facts) -> str:

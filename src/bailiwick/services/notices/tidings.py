@@ -49,6 +49,7 @@ VOUCHED_MS: Final = 7 * 24 * 3_600_000
 _UNPRINTED: Final = re.compile(r"[^\x20-\x7e]")
 _KINDS: Final = (
     RecordKind.LEASE_REVOKED,
+    RecordKind.LEASE_RESTORED,
     RecordKind.BUDGET_CHANGED,
     RecordKind.BUDGET_STATE_CHANGED,
     RecordKind.NODE_MODE_CHANGED,
@@ -85,16 +86,13 @@ def read_line(line: Line, *, journal: str, holder: Holder) -> Tiding | None:
     body = line["body"]
     match line["kind"]:
         case RecordKind.LEASE_REVOKED.value if _is_warning(body):
-            owner = holder(body["lease_id"])
             facts = _facts(body, "lease_id", "reason", "expires_ms")
             if body.get("preemptor") == EVICTED_BY:
                 facts |= _facts(body, "preemptor", "rule")
-            kind = NoticeKind.PREEMPTION_ANNOUNCED
-            return (
-                None
-                if owner is None
-                else _tiding(line, kind, facts=facts, journal=journal, owner=owner)
-            )
+            return _about_lease(line, facts, journal=journal, holder=holder)
+        case RecordKind.LEASE_RESTORED.value:
+            facts = _facts(body, "lease_id", "expires_ms") | {"stays": 1}
+            return _about_lease(line, facts, journal=journal, holder=holder)
         case RecordKind.BUDGET_STATE_CHANGED.value if _is_worse(body):
             facts = _facts(body, "spent_micros", "limit_micros")
             facts |= {"state": body["after"]}
@@ -217,6 +215,12 @@ def _is_worse(body: Line) -> bool:
     if before == after and "crossed_before" in body:
         return bool(body["crossed"] > body["crossed_before"])
     return after != BudgetState.HEALTHY.value and before in _ROOMY
+
+
+def _about_lease(line: Line, facts: Facts, *, journal: str, holder: Holder) -> Tiding | None:
+    """That a lease has to go, or may stay after all: its holder's to know, if there is one."""
+    owner, kind = holder(line["body"]["lease_id"]), NoticeKind.PREEMPTION_ANNOUNCED
+    return None if owner is None else _tiding(line, kind, facts=facts, journal=journal, owner=owner)
 
 
 def _tiding(
