@@ -25,7 +25,7 @@ from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.resync import Resync
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.watching import Watched, Watcher
-from bailiwick.reconcile.apps.loop import look
+from bailiwick.reconcile.apps.sight import look
 from bailiwick.vocab.apps import MemberAction, MemberPhase
 from bench.measure import no_collection, say
 from bench.report import Section, Table
@@ -52,16 +52,17 @@ def fill(house: HttpHouse, instances: int) -> None:
             named = house.runner.read(
                 lambda view: view.state.apps.instances.named("lab", "p", name=wish.name)
             )
-            of = OWN | {"instance_id": named.id}
+            assert named is not None, "it was made a moment ago"
+            of = OWN | {"instance_id": named.id, "key": "fill"}
             for at in range(MEMBERS):
-                add = {"action": MemberAction.ADD, "component_key": f"w{at}", "role": "worker"}
-                house.do(ChangeMember(**of, **add, key="fill"))
+                key, add = f"w{at}", MemberAction.ADD
+                house.do(ChangeMember(**of, action=add, component_key=key, role="worker"))
             held = house.runner.read(
                 lambda view: [*view.state.apps.instances.held[named.id].members]
             )
+            of = OWN | {"instance_id": named.id, "phase": MemberPhase.READY}
             for member_id in held:
-                ready = {"member_id": member_id, "phase": MemberPhase.READY}
-                house.do(MoveMember(**of, **ready, job_id=member_id))
+                house.do(MoveMember(**of, member_id=member_id, job_id=member_id))
 
         list(pool.map(make, range(instances)))
 
@@ -71,7 +72,12 @@ def resync(connections: Connections, instances: int) -> float:
     told = list[Resync]()
     watched = Watched(**OWN, app="lab.svc", resync_s=300)
     watcher = Watcher(
-        connections, watched, heard=lambda number: None, listed=told.append, log=KitLog()
+        connections,
+        watched,
+        heard=lambda number: None,
+        called=lambda number: None,
+        listed=told.append,
+        log=KitLog(),
     )
     begin = perf_counter()
     watcher.resync()

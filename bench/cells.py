@@ -23,6 +23,7 @@ from bailiwick import (
     Quota,
     QuotaManager,
     ResourceLimit,
+    TenantId,
 )
 from bailiwick.kernel import Envelope, Kernel, RegisterNode, SetQuota, Submit
 from bailiwick.kernel.cells import link
@@ -42,10 +43,10 @@ LINES, LINES_QUICK = (100, 100_000), (100, 10_000)
 BAR = 2.0
 GPU = GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30)
 NODE = NodeCapacity(cpu_cores=64, mem_bytes=10**12, gpus=[GPU] * 8)
-ASK = PlacementRequest(tenant="lab", cpu_cores=1, gpu_count=1, ttl_ms=3_600_000)
+ASK = PlacementRequest(tenant=TenantId("lab"), cpu_cores=1, gpu_count=1, ttl_ms=3_600_000)
 HOME = "campus"
 WIDE = Quota(
-    limits=[ResourceLimit.gpu_count(10**6), ResourceLimit.cpu_cores(10**6)],
+    limits=(ResourceLimit.gpu_count(10**6), ResourceLimit.cpu_cores(10**6)),
     ceiling=OPEN,  # all that is to be sent waits at once
 )
 

@@ -11,13 +11,15 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter, perf_counter_ns, thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bailiwick import AdmissionController, Approved, CapacityLedger, NodeFilter, PlacementRequest
 from bench.measure import Cycles, Sample, Tally, in_blocks, no_collection
 
 if TYPE_CHECKING:
     from bailiwick.scheduler.handles import Prepared
+
+EngineCall: TypeAlias = tuple[int, int, int, int, int, int, int, bytearray | None]
 
 BLOCK = 1024
 KEPT_MAX = 200_000
@@ -58,7 +60,7 @@ class Driver:
     def place(self, requests: Iterable[PlacementRequest], *, limit_s: float) -> Sample:
         """``ledger.place``, one call per decision."""
         place, code = self.ledger.place, self.code
-        cycles = Cycles(
+        cycles: Cycles[Prepared] = Cycles(
             lambda ready: place(ready, code, now_ms=0), self.ledger.engine.release, self.live
         )
         return cycles.run(self.blocks(requests), limit_s=limit_s)
@@ -67,7 +69,7 @@ class Driver:
         """The engine's own call with its arguments ready; learning is the ledger's business."""
         ledger, engine, code = self.ledger, self.ledger.engine, self.code
 
-        def blocks() -> Iterator[list[tuple[object, ...]]]:
+        def blocks() -> Iterator[list[EngineCall]]:
             for block in self.blocks(requests):
                 seen, _ = engine.learning()
                 engine.learning(seen, seen + 2 * BLOCK)
@@ -77,7 +79,7 @@ class Driver:
                 ]
 
         place = engine.place
-        cycles = Cycles(lambda arguments: place(*arguments), engine.release, self.live)
+        cycles: Cycles[EngineCall] = Cycles(lambda call: place(*call), engine.release, self.live)
         sample = cycles.run(blocks(), limit_s=limit_s)
         ledger.learn_now()
         return sample
@@ -112,7 +114,7 @@ class Driver:
         count, done = len(rows) // 4, 0
         out = array("q", bytes(8 * count))
         while done < count:
-            rest = memoryview(out)[done:]
+            rest: Any = memoryview(out)[done:]  # as good as an array of what is left
             done += self.ledger.engine.place_batch(self.code, rows[4 * done :], 0, rest)
             if done < count:
                 self.ledger.learn_now()
@@ -134,12 +136,13 @@ class Driver:
                 cpu, begin = thread_time(), perf_counter_ns()
                 decision = admission.admit(request, now_ms=0)
                 wait, spent = perf_counter_ns() - begin, thread_time() - cpu
-                granted = isinstance(decision, Approved)
-                found["granted" if granted else "denied"].append((spent, wait))
-                if granted:
+                if isinstance(decision, Approved):
+                    found["granted"].append((spent, wait))
                     at = rng.randrange(len(self.live))
                     release(self.live[at])
                     self.live[at] = decision.leases[0].id
+                else:
+                    found["denied"].append((spent, wait))
             if perf_counter() > until:
                 break
         return {word: _in_tally(calls, word) for word, calls in found.items() if calls}

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from bailiwick.journal import RecordKind
+
 START_MS = 1_793_491_200_000
 """2026-11-01 00:00:00 UTC."""
 DAY_MS = 86_400_000
@@ -33,6 +35,11 @@ class Told:
     body: dict[str, Any]
     tenant: str | None = None
     project: str | None = None
+
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner."""
+        return RecordKind(self.kind).moves_shares
 
 
 class FleetMonth:

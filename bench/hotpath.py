@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from time import thread_time
+from typing import TYPE_CHECKING, Any
 
 from bailiwick import AdmissionController, PlacementScorer, Strategy
 from bench import scored
@@ -27,6 +28,9 @@ from bench.measure import Cycles, Sample, Tally, in_blocks, no_collection, say
 from bench.plain import PlainScan
 from bench.report import Section, Table
 from bench.workload import FILL, Ask, Workload
+
+if TYPE_CHECKING:
+    from bailiwick.scheduler.handles import Prepared
 
 CODE = PlacementScorer(Strategy.BEST_FIT).code
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -70,7 +74,9 @@ def pure_copy(driver: Driver, workload: Workload, steps: Steps) -> Driver:
         for block in in_blocks(steps, BLOCK):
             ready = twin.prepare([workload.request(ask) for ask, _ in block])
             for (_, node), one in zip(block, ready, strict=True):
-                lease = twin.ledger.take(twin.ledger.by_handle[node], one, now_ms=0)
+                entry = twin.ledger.by_handle[node]
+                assert entry is not None, "the twin must have the nodes of the other"
+                lease = twin.ledger.take(entry, one, now_ms=0)
                 assert lease >= 0, "the twin must hold what the other holds"
                 twin.live.append(lease)
     twin.ledger.engine.learning(*driver.ledger.engine.learning())
@@ -164,10 +170,10 @@ def breakdown(nodes: int) -> list[tuple[str, float]]:
         if lease >= 0:
             engine.release(lease)
 
-    def bare(one: object) -> None:
+    def bare(one: Prepared) -> None:
         released(engine.place(CODE, one.shape, one.account, one.traits, 0, one.ttl_ms, -1, None))
 
-    steps = (
+    steps: tuple[tuple[str, Callable[[Any], object], Sequence[object]], ...] = (
         ("a Python call that does nothing", lambda _: None, plain),
         ("engine.find", lambda one: engine.find(CODE, one.shape, None), plain),
         (
@@ -188,7 +194,7 @@ def breakdown(nodes: int) -> list[tuple[str, float]]:
     return [(name, _each_us(call, items)) for name, call, items in steps]
 
 
-def _each_us(call: Callable[[object], object], items: Sequence[object]) -> float:
+def _each_us(call: Callable[[Any], object], items: Sequence[object]) -> float:
     best = 1e9
     for _ in range(3):
         with no_collection():

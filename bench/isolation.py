@@ -110,8 +110,13 @@ class House:
     def __init__(self, nodes: int) -> None:
         self.kernel = Kernel(State(), simulated=True)
         self.rng, self.live = random.Random(5), list[int]()
-        wide = dict.fromkeys(("tenant_cpu_milli", "tenant_mem_bytes", "tenant_gpu_count"), 10**15)
-        self.do(ChangeSettings(Settings(**wide, tenant_lease_count=10**9)))
+        wide = Settings(
+            tenant_cpu_milli=10**15,
+            tenant_mem_bytes=10**15,
+            tenant_gpu_count=10**15,
+            tenant_lease_count=10**9,
+        )
+        self.do(ChangeSettings(wide))
         for number in range(nodes):
             gpus = tuple(GpuDevice(_HOPPER, fabric=f"f{number}-{at // 2}") for at in range(4))
             labels = {"rack": f"r{number // 40}", "zone": f"z{number % 4}"}

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench.measure import say
 from bench.report import Bar, Section, Table
@@ -112,7 +113,7 @@ def nodes_each(engine: str) -> dict[str, float]:
     return {"bytes": (resident_bytes() - before) / NODES, "held": bool(held)}
 
 
-PROBES: dict[str, Callable[..., dict[str, object]]] = {
+PROBES: dict[str, Callable[..., dict[str, float]]] = {
     "leases_full": leases_full,
     "leases_million": leases_million,
     "leases_plain": leases_plain,
@@ -120,7 +121,7 @@ PROBES: dict[str, Callable[..., dict[str, object]]] = {
 }
 
 
-def _fresh(code: str) -> dict[str, object]:
+def _fresh(code: str) -> dict[str, Any]:
     """What a new interpreter prints; compiled files may be written, as anywhere else."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
@@ -131,7 +132,8 @@ def _fresh(code: str) -> dict[str, object]:
         text=True,
         check=True,
     )
-    return json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 def probe(name: str, *arguments: str) -> float:

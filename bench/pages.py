@@ -193,7 +193,8 @@ class Watched:
     async def cpu_ms(self) -> float:
         """So far."""
         told = await self._talk.send("Performance.getMetrics")
-        return next(1000 * m["value"] for m in told["metrics"] if m["name"] == "TaskDuration")
+        spent = next(each["value"] for each in told["metrics"] if each["name"] == "TaskDuration")
+        return 1000 * float(spent)
 
     async def frames(self, script: str, wish: object) -> Frames:
         """Of a script that answers with the time of each."""

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import thread_time
+from typing import TYPE_CHECKING, cast
 
 from bailiwick import (
     AdmissionController,
@@ -38,6 +39,9 @@ from bench.lists import make_nodes, make_pods
 from bench.measure import Sample, Tally, in_blocks, no_collection, say
 from bench.report import Bar, Section, Table
 from bench.workload import TENANTS, ZONES
+
+if TYPE_CHECKING:
+    from bailiwick.scheduler.engine.pure import PureEngine
 
 CODE = PlacementScorer(Strategy.FRAGMENTATION_AWARE).code
 SIZES = (1_200, 10_000, 100_000)
@@ -73,7 +77,7 @@ class Requests:
 def empty_fleet(nodes: int, engine: str) -> CapacityLedger:
     """The fleet without a lease; every shape is known, so that twins number them alike."""
     quotas = QuotaManager()
-    limits = [ResourceLimit.gpu_count(max(64, nodes // 8)), ResourceLimit.lease_count(1_000_000)]
+    limits = (ResourceLimit.gpu_count(max(64, nodes // 8)), ResourceLimit.lease_count(1_000_000))
     for tenant in _TENANTS:
         quotas.set_quota(tenant, Quota(limits=limits))
     ledger = CapacityLedger(quotas=quotas, engine=engine)
@@ -118,6 +122,7 @@ def pure_copy(driver: Driver, steps: list[tuple[PlacementRequest, int]]) -> Driv
             for (_, lease), one in zip(block, ready, strict=True):
                 fields = ledger.fields(lease)
                 entry = twin.ledger.by_handle[fields.node]
+                assert entry is not None, "the twin must have the nodes of the other"
                 twin.live.append(twin.ledger.take(entry, one, now_ms=0, devices=fields.devices))
     for shape in twin.ledger.handles.shapes:
         twin.ledger.engine.set_arrivals(shape, ledger.engine.shape_use(shape)[1])
@@ -130,7 +135,7 @@ def pure_copy(driver: Driver, steps: list[tuple[PlacementRequest, int]]) -> Driv
 def plain_pass(driver: Driver, twin: Driver, *, calls: int) -> tuple[Sample, int]:
     """The reference, and how many of its decisions differ from the cached ones."""
     tally, differ = Tally(), 0
-    engine = twin.ledger.engine
+    engine = cast("PureEngine", twin.ledger.engine)
     requests = list(islice(Requests(5), calls))
     pairs = zip(driver.prepare(requests), twin.prepare(requests), strict=True)
     for cached, plain in pairs:

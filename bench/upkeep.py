@@ -77,6 +77,7 @@ def booked(bookings: int, *, nodes: int) -> Kernel:
     """A fleet with so many bookings of some projects, each of a machine, a minute apart."""
     say(f"upkeep: {nodes:,} nodes, {bookings:,} bookings")
     kernel = Kernel(simulated=True)
+    kernel.execute(Envelope(ChangeSettings(Settings(tenant_cpu_milli=10**9))), 1)
     for number in range(nodes):
         kernel.execute(Envelope(RegisterNode(f"n{number}", NODE)), 1)
     for tenant in range(OWNERS):
@@ -109,8 +110,8 @@ def book_rate(leases: int, *, nodes: int, books: int, after_ms: int) -> Rate:
     kernel, term_ms = Kernel(simulated=True), 1_000 * MINUTE_MS
     device = GpuDevice(HardwareGeneration.NVIDIA_HOPPER)
     machine = NodeCapacity(cpu_cores=64, mem_bytes=10**12, gpus=(device,) * BOOKED_LEASES)
-    most = {"tenant_gpu_count": 10**6, "tenant_lease_count": 10**6, "tenant_cpu_milli": 10**9}
-    kernel.execute(Envelope(ChangeSettings(Settings(**most))), 1)
+    most = Settings(tenant_gpu_count=10**6, tenant_lease_count=10**6, tenant_cpu_milli=10**9)
+    kernel.execute(Envelope(ChangeSettings(most)), 1)
     for number in range(nodes):
         kernel.execute(Envelope(RegisterNode(f"n{number}", machine)), 1)
     for _ in range(leases * nodes):

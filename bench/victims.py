@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bailiwick.scheduler.engine import new_engine
@@ -241,8 +242,10 @@ def plain_heuristic(fleet: Fleet, shape: int, nodes: list[Held]) -> int:
     return best
 
 
-def _give(free: list[int], device: list[int], amounts: object, bits: int, milli: int) -> None:
-    for d, amount in enumerate(amounts):  # type: ignore[arg-type]
+def _give(
+    free: list[int], device: list[int], amounts: Sequence[int], bits: int, milli: int
+) -> None:
+    for d, amount in enumerate(amounts):
         free[d] += amount
     for i in range(len(device)):
         if bits >> i & 1:

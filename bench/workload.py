@@ -192,11 +192,11 @@ class Workload:
         """Limits for every tenant."""
         cores, gpus, leases = self.limits
         manager = QuotaManager()
-        limits = [
+        limits = (
             ResourceLimit.cpu_cores(cores),
             ResourceLimit.gpu_count(gpus),
             ResourceLimit.lease_count(leases),
-        ]
+        )
         for tenant in _TENANT_IDS:
             manager.set_quota(tenant, Quota(limits=limits))
         return manager

@@ -1,4 +1,4 @@
-"""What ``make bench`` runs: each section is in the manual, and those of cells do what they say."""
+"""What ``make bench`` runs: each section is in the manual; cells and upkeep do what they say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import cells
+from bench import cells, upkeep
 from bench.__main__ import SECTIONS
 
 MANUAL = Path(__file__).resolve().parents[3] / "docs/benchmarks.md"
@@ -24,3 +24,9 @@ def test_each_part_of_a_request_between_planes_is_measured(
     monkeypatch.setattr(cells, "NODES", 150)  # of eight GPUs, for requests of one each
     found = cells.plane_rates(3, 1_100)  # more than may wait at a time by default
     assert list(found) == ["decide", "offer", "send", "take"]
+
+
+def test_upkeep_is_measured_with_all_that_is_planned() -> None:
+    found = upkeep.run(quick=True)  # no limit refuses what its fleets are filled with
+    assert [len(table.rows) for table in found.tables] == [3, 3, 3, 2]
+    assert len(found.bars) == len(found.data)
