@@ -7,8 +7,7 @@ Rules it keeps:
 - A node that departs ends its leases (and the gangs they belong to) with ``node_departed``.
 - A change that a state table does not have is refused with ``IllegalTransition``; any refused
   call has changed nothing.
-- Leases live in the engine as 72 bytes each (a line of the cache, and two links); objects are made
-  when asked for.
+- Leases live in the engine as 72 bytes each; objects are made when asked for.
 
 >>> from bailiwick import CapacityLedger, NodeCapacity, PlacementRequest, TenantId
 >>> ledger = CapacityLedger()
