@@ -153,6 +153,8 @@ class Cells:
         before = self.cells.get(name)
         plane.skew_ms = skew_ms if before is None else before.skew_ms  # it stands where that stood
         self.cells[name] = plane
+        # Its line counts from one again: what was the former one's there is nobody's now.
+        self.entries = {key: number for key, number in self.entries.items() if key[0] != name}
         self.contacts[name] = Contact(self.now_ms)
         self.home.do(cmd.JoinCell(name, f"https://{name}"), self.now_ms)
 
